@@ -79,6 +79,15 @@ def test_a_folder_that_is_not_there_is_not_watched(capsys: Said, monkeypatch: py
     assert capsys.readouterr().err == "stompcap: /nowhere/captures: no such folder or file; check the name\n"
 
 
+@pytest.mark.parametrize("command", ["peek", "run", "watch"])
+def test_a_key_log_that_is_not_there_is_told_in_one_line(command: str, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = [] if command == "peek" else ["--lake", "l"]
+    for words, variable in ((["--keylog", "/nowhere/keys.log"], ""), ([], "/nowhere/keys.log")):
+        monkeypatch.setenv("STOMPCAP_KEYLOG", variable)
+        assert called(monkeypatch, command, str(ROOT), *lake, *words) == 4
+        assert capsys.readouterr().err == "stompcap: /nowhere/keys.log: no such key log; check the name\n"
+
+
 @pytest.mark.parametrize(
     ("error", "code", "says"),
     [

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import gzip
+import pickle
 import re
+import subprocess
+from collections import Counter
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from stompcap.capture.secrets_blocks import key_logs
 from stompcap.options import Options
+from stompcap.transport.keys import KeyLog
 from tests.assembly.test_flow import InBlocks, rows
+from tests.e2e.cutting import cut
 from tests.e2e.pure import Wire, wire_of
+from tests.e2e.runs import Lake
 from tests.e2e.truth import DATA
 from tests.mangler.losses import lost
 from tests.mangler.packagings import Packaging
@@ -73,3 +82,129 @@ def test_blocks_change_nothing(suite, change, tmp_path):
     whole, in_blocks = (rows(found.tables(options, block=20, assembly=assembly)) for assembly in (Ended, InBlocks))
     for name in whole:
         assert in_blocks[name] == whole[name], name
+
+
+@pytest.mark.parametrize("most", [0, 512], ids=["few packets", "many packets"])
+@pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-128-GCM"])
+def test_runs_change_nothing(suite, most, tmp_path):
+    """In several runs with one file each, all that is in one run, cut within records too."""
+    log = str(tmp_path / "keys.log")
+    files = Packaging(lambda packets: smaller(60)(inside(log, suite, 100, closing=True)(packets))).files(DATA / CAPTURE, tmp_path)
+    options = Options(keylog=(log,))
+    one, several = Lake(options), Lake(options, most=most)
+    one.run([str(files[0])])
+    for part in cut(files[0], tmp_path, [0.2, 0.5, 0.7, 0.8]):
+        several.run([str(part)])
+    expected, found = one.rows(), several.rows()
+    for name in ("streams", "raw_frames", "frames", "sessions", "deliveries", "receipts", "compliance", "transports", "transport_events"):
+        assert found.get(name) == expected.get(name), name
+
+
+def test_without_keys_the_row_says_what_can_be_seen(tmp_path):
+    log = str(tmp_path / "keys.log")
+    opened = wire(tmp_path / "tls", inside(log))
+    found = opened.tables()
+    assert "frames" not in found
+    assert set(found["streams"].column("protocol").to_pylist()) == {"tls"}
+    names = ("status", "reason", "tls_version", "cipher_suite", "server_name", "resumed")
+    assert {tuple(row[name] for name in names) for row in found["transports"].to_pylist()} == {
+        ("not_decrypted", "there is no key log", "TLS 1.3", "TLS_AES_256_GCM_SHA384", "broker.example", False)
+    }
+    assert all(row["lost_units_c2s"] > 1 for row in found["transports"].to_pylist())
+    (tmp_path / "others.log").write_text(f"CLIENT_RANDOM {bytes(32).hex()} {bytes(48).hex()}\n")
+    [reason] = set(opened.tables(Options(keylog=(str(tmp_path / "others.log"),)))["transports"].column("reason").to_pylist())
+    assert reason == "the key log does not have its secrets"
+
+
+def test_records_on_ports_of_others_are_counted_only_where_the_log_has_their_keys(tmp_path):
+    log = str(tmp_path / "keys.log")
+
+    def elsewhere(packets):
+        return [replace(one, **{name: 8443 for name in ("sport", "dport") if getattr(one, name) == 61613}) for one in packets]
+
+    found = wire(tmp_path / "tls", inside(log), elsewhere)
+    assert set(found.tables()["transports"].column("lost_units_c2s").to_pylist()) == {None}
+    assert found.tables(Options(keylog=(log,)))["frames"].num_rows
+
+
+def test_no_secret_is_in_any_table_or_state(tmp_path):
+    log = tmp_path / "keys.log"
+    [file] = Packaging(lambda packets: inside(str(log))(packets)).files(DATA / CAPTURE, tmp_path)
+    lake = Lake(Options(keylog=(str(log),)))
+    for part in cut(file, tmp_path, [0.4, 0.7]):
+        lake.run([part])
+        tables = [table for part in (lake.open, lake.final) for each in part.values() for table in each]
+        octets = b"".join(pickle.dumps(table.to_pylist()) for table in tables)
+        for secret in KeyLog.of(log.read_bytes()).secrets.values():
+            assert secret not in octets
+            assert secret.hex().encode() not in octets
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.3])
+@pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-128-GCM", "1.2 AES-128-CBC-SHA"])
+def test_loss_invents_nothing(suite, share, tmp_path):
+    """Every frame that is read is one of those that were sent, and rows tile the octets."""
+    log = str(tmp_path / "keys.log")
+    plain = wire(tmp_path / "plain", inside(None)).tables()
+    found = wire(tmp_path / "tls", inside(log, suite, 200), smaller(300), lost(share, 11)).tables(Options(keylog=(log,)))
+    ends: dict[tuple, int] = {}
+    for row in found["raw_frames"].sort_by([(name, "ascending") for name in ("stream_id", "direction", "stream_offset")]).to_pylist():
+        key = row["stream_id"], row["direction"]
+        assert row["stream_offset"] == ends.get(key, 0), row
+        ends[key] = row["stream_offset"] + row["length_octets"]
+
+    def said(tables):
+        return Counter((row["direction"], row["raw"]) for row in tables["raw_frames"].to_pylist() if row["kind"] == "frame")
+
+    sent, read = said(plain), said(found)
+    assert read
+    assert not read - sent
+
+
+def test_secrets_in_a_capture_open_it(tmp_path):
+    """Where Wireshark's editcap puts them."""
+    log = tmp_path / "keys.log"
+    [file] = Packaging(inside(str(log))).files(DATA / CAPTURE, tmp_path)
+    with_secrets = tmp_path / "with.pcapng"
+    subprocess.run(["editcap", "--inject-secrets", f"tls,{log}", str(file), str(with_secrets)], check=True, capture_output=True)
+    assert "frames" not in wire_of([str(file)]).tables()
+    opened = wire_of([str(with_secrets)]).tables()
+    assert opened["frames"].num_rows == wire_of([str(file)]).tables(Options(keylog=(str(log),)))["frames"].num_rows > 0
+
+
+@pytest.mark.parametrize("at", [0, 0.5, 1], ids=["before the packets", "between them", "behind them"])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_secrets_may_be_anywhere_in_a_capture(at, compressed, tmp_path):
+    log = tmp_path / "keys.log"
+    [file] = Packaging(inside(str(log))).files(DATA / CAPTURE, tmp_path)
+    pcapng = tmp_path / "none.pcapng"
+    subprocess.run(["editcap", "-F", "pcapng", str(file), str(pcapng)], check=True, capture_output=True)
+    octets, blocks, begin = pcapng.read_bytes(), [], 0
+    while begin < len(octets):
+        size = int.from_bytes(octets[begin + 4 : begin + 8], "little")
+        blocks.append(octets[begin : begin + size])
+        begin += size
+    text = log.read_bytes()
+    body = b"KSLT" + len(text).to_bytes(4, "little") + text + bytes(-len(text) % 4)
+    size = (12 + len(body)).to_bytes(4, "little")
+    blocks.insert(2 + int(at * (len(blocks) - 2)), (10).to_bytes(4, "little") + size + body + size)
+    path = tmp_path / "with.pcapng"
+    path.write_bytes(gzip.compress(b"".join(blocks)) if compressed else b"".join(blocks))
+    assert set(key_logs(str(path))) == {text}
+    assert wire_of([str(path)]).tables()["frames"].num_rows
+
+
+@pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-256-GCM", "1.2 ChaCha20", "1.2 AES-128-CBC-SHA"])
+def test_tshark_opens_the_same_octets(suite, tmp_path):
+    log = tmp_path / "keys.log"
+    [file] = Packaging(inside(str(log), suite, 500)).files(DATA / CAPTURE, tmp_path)
+    asked = ["-o", f"tls.keylog_file:{log}", "-d", "tcp.port==61613,tls"]
+    fields = [word for name in ("tcp.stream", "tcp.dstport", "data.data") for word in ("-e", name)]
+    command = ["tshark", "-r", str(file), *asked, "-Y", "tls.app_data", "-T", "fields", *fields]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    theirs = Counter()
+    for line in lines:
+        _, port, data = line.split("\t")
+        theirs["c2s" if port == "61613" else "s2c"] += sum(len(one) // 2 for one in data.split(","))
+    found = wire_of([str(file)]).tables(Options(keylog=(str(log),)))["streams"].to_pylist()
+    assert theirs == {way: sum(row[f"octets_{way}"] for row in found) for way in ("c2s", "s2c")}
