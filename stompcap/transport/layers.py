@@ -15,6 +15,7 @@ from stompcap.transport.carried import Carried
 from stompcap.transport.events import of_layer
 from stompcap.transport.proxy import Proxy
 from stompcap.transport.sockjs import SockJs
+from stompcap.transport.sockjs_http import SockJsHttp
 from stompcap.transport.state import Arrays, LayerState, Stack
 from stompcap.transport.summary import Summary
 from stompcap.transport.tls import Tls
@@ -56,7 +57,7 @@ class Layer(Protocol):
         """What it has kept, as it may be stored: without these secrets, which the connection gave."""
 
 
-LAYERS: tuple[Layer, ...] = (Proxy(), Tls(), WebSocket(), SockJs())
+LAYERS: tuple[Layer, ...] = (Proxy(), Tls(), WebSocket(), SockJsHttp(), SockJs())
 """All kinds, those first that lie around others; one that is added goes here. Plain TCP is none: it gives what reassembly has."""
 
 MOST_LAYERS = 8

@@ -6,7 +6,11 @@ import pyarrow.compute as pc
 import pytest
 
 from tests.assembly.test_flow import InBlocks, rows
+from tests.e2e.cutting import cut
+from tests.e2e.runs import Lake
+from tests.e2e.truth import DATA
 from tests.mangler.losses import lost
+from tests.mangler.packagings import Packaging
 from tests.mangler.segmentations import as_they_are, cut_and_reordered, sent_again, smaller, without_handshake
 from tests.transport.in_websocket import inside
 from tests.transport.made_up import Ended
@@ -86,3 +90,19 @@ def test_blocks_change_nothing(how, change, tmp_path):
     for name in whole:
         same = set if name == "stalls" else dict  # of control frames at one time
         assert same(in_blocks[name]) == same(whole[name]), name
+
+
+@pytest.mark.parametrize("most", [0, 512], ids=["by the machines' states", "by segments"])
+@pytest.mark.parametrize("how", SOME.values(), ids=SOME)
+def test_runs_change_nothing(how, most, tmp_path):
+    """In several runs with one file each, all that is in one run."""
+    files = Packaging(inside(**how)).files(DATA / CAPTURE, tmp_path)
+    parts = cut(files[0], tmp_path, [0.2, 0.5, 0.8])
+    one, several = Lake(), Lake(most=most)
+    one.run([str(files[0])])
+    for part in parts:
+        several.run([str(part)])
+        assert not several.lost
+    expected, found = one.rows(), several.rows()
+    for name in ("streams", "raw_frames", "frames", "sessions", "deliveries", "compliance"):
+        assert found.get(name) == expected.get(name), name

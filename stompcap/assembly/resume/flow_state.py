@@ -62,7 +62,7 @@ def packed(state: FlowState, left: AsTheyStand, flow: int, task: Task) -> bytes:
     }  # fmt: skip
     arrays |= {older_states.MACHINE + name: values for name, values in machine.numbers.items()}
     rows = _rows(left.octets, mine, ids, left.role[mine], task)
-    if len(row) > len(mine):
+    if any(table.num_rows for table in read_again):
         rows = pa.concat_tables([rows, _without_octets(pa.concat_tables(read_again), task)])
     arrays |= packing.of_tables({ROWS: rows}, state_layout.now().schemas)
     for number, one in state.underway.items():
