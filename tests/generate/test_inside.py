@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from stompcap.generate.transports import OVER
 from stompcap.options import Options
 from tests.e2e.truth import DATA
 from tests.examples import every
 from tests.generate.inside import Inside, textual
-from tests.generate.test_profiles import READ
 from tests.mangler.compare import both_ways, differences, rows_of
 from tests.mangler.packagings import Packaging
 from tests.mangler.segmentations import as_they_are
@@ -31,7 +31,7 @@ EXCUSED = {
 }  # fmt: skip
 
 
-CASES = [(over, name) for number, over in enumerate(READ) for name in every(12, RECORDED[number:] + RECORDED[:number])]
+CASES = [(over, name) for number, over in enumerate(OVER) for name in every(12, RECORDED[number:] + RECORDED[:number])]
 IN_CLEAR = re.compile(r"CN-20|cleartext_credentials")
 """What is not found in TLS: a passcode in clear."""
 

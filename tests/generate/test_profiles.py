@@ -13,7 +13,6 @@ import pytest
 from scapy.utils import RawPcapReader
 
 from stompcap.generate.profiles import PROFILES, Wanted
-from stompcap.generate.transports import OVER
 from stompcap.generate.wire import checksum
 from stompcap.generate.write import Request, generate
 from stompcap.options import Options
@@ -21,7 +20,6 @@ from tests.e2e.pure import tables_of
 
 SOURCES = {name: name for name in ("frames", "deliveries", "transactions", "receipts", "heartbeats")}
 SOURCES |= {"gaps": "raw_frames", "findings": "compliance_findings"}
-READ = ("proxy", "tls12", "tls13", "websocket", "deflate", "wss")
 SMALL = Wanted(connections=3, messages=20, duration_s=7_200)
 
 
@@ -68,7 +66,7 @@ def check(truth: dict[str, Any], tables: dict[str, pa.Table]) -> None:
             assert said == layer, (one["note"], number)
 
 
-@pytest.mark.parametrize("profile", [name for name in PROFILES if name not in OVER or name in READ])
+@pytest.mark.parametrize("profile", PROFILES)
 def test_tables_agree_with_the_truth(profile: str, tmp_path: Path) -> None:
     made = generate(tmp_path / "made.pcap", Request(profile, seed=7, wanted=SMALL))
     options = Options(keylog=(str(made.keys),)) if made.keys else Options()

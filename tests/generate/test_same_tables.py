@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from stompcap.generate.profiles import Wanted
+from stompcap.generate.transports import OVER
 from stompcap.generate.write import Request, generate
 from stompcap.options import Options
-from tests.generate.test_profiles import READ
 from tests.mangler.compare import Tables, differences, rows_of
 
 COMPARED = ("frames", "deliveries", "receipts", "transactions", "subscriptions", "heartbeats", "compliance_findings")
@@ -24,7 +24,7 @@ def tables_of(folder: Path, profile: str) -> Tables:
     return {name: found[name] for name in COMPARED}
 
 
-@pytest.mark.parametrize("over", READ)
+@pytest.mark.parametrize("over", OVER)
 def test_a_conversation_gives_the_same_tables_as_over_tcp(over: str, tmp_path: Path) -> None:
     found, plain = tables_of(tmp_path, over), tables_of(tmp_path, "carried")
     lines = differences(found, plain, EXCUSED)
