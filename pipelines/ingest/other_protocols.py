@@ -21,10 +21,14 @@ MOST_NAMED = 4
 
 
 def not_read(lake: str, batch: str, ports: Collection[int], spark: Callable[[], SparkSession]) -> list[str]:
-    """Lines on the connections of a batch of which no octets are read; `ports` are those where STOMP is expected."""
+    """Lines on the connections of a batch of which no octets are read; `ports` are those where STOMP is expected.
+
+    A header of a balancer with nothing behind it is a probe, and nothing that is not read.
+    """
     sql = f"""
         SELECT protocol, transport, server_port, count(*) AS connections FROM streams
-        WHERE batch_id = '{batch}' AND outer_octets_c2s + outer_octets_s2c > 0 GROUP BY protocol, transport, server_port
+        WHERE batch_id = '{batch}' AND outer_octets_c2s + outer_octets_s2c > 0
+            AND (origin_source IS NULL OR octets_c2s + octets_s2c > 0) GROUP BY protocol, transport, server_port
     """  # noqa: S608  the batch is a digest of our own
     left_out = f"""
         SELECT sum(stray_segments_c2s + stray_segments_s2c) AS segments, sum(stray_octets_c2s + stray_octets_s2c) AS octets

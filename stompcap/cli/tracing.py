@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from stompcap.capture_point_warnings import Pair
 from stompcap.errors import CaptureError, unforeseen
+from stompcap.tables.words import DIRECTIONS
 from stompcap.units import counted
 
 if TYPE_CHECKING:
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
 MOST_OCTETS = 1 << 26
 """Octets of all captures together, decompressed; what is more is for `stompcap run`."""
 WINDOW = 1 << 24
+OCTETS = ("octets", "outer_octets")
 FIRST_ROWS, MOST_ROWS = 1 << 10, 1 << 15
 """Segments of flows that are taken at once: at first, and at most."""
 WANTED = ("sessions", "deliveries", "heartbeats", "heartbeat_violations", "compliance_findings")
 KEPT = ("streams", "raw_frames", "frames", "transports", "transport_events")
-WHAT = ("stream_id", "protocol", "transport", "server_port", "outer_octets_c2s", "outer_octets_s2c")
+WHAT = ("stream_id", "protocol", "transport", "server_port", "origin_source", *(f"{name}_{way}" for name in OCTETS for way in DIRECTIONS))
 Row = Mapping[str, Any]
 
 
@@ -122,9 +124,10 @@ def sessions_of(
 def _enter_others(others: dict[str, Row], streams: pa.Table) -> None:
     """Enter connections with octets that do not speak STOMP, as far as is known now."""
     for row in streams.select(WHAT).to_pylist():
+        inner, outer = (row[f"{name}_c2s"] + row[f"{name}_s2c"] for name in OCTETS)
         if row["protocol"] == "stomp":
             others.pop(row["stream_id"], None)
-        elif row["outer_octets_c2s"] or row["outer_octets_s2c"]:
+        elif outer and (inner or row["origin_source"] is None):  # else a balancer's probe
             others[row["stream_id"]] = row | {"connections": 1}
 
 
