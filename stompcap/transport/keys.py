@@ -29,13 +29,17 @@ OTHERS = frozenset({"EARLY_EXPORTER_SECRET", "EXPORTER_SECRET", "ECH_SECRET", "E
 RANDOM = 32
 """Octets of a random (RFC 5246, 7.4.1.2)."""
 
+SESSION = "RSA Session-ID"
+SESSION_LINE = re.compile(rb"RSA Session-ID:((?:[0-9A-Fa-f]{2})+) Master-Key:([0-9A-Fa-f]{96})[ \t]*")
+"""What older tools and agents of the JVM write of TLS 1.2: the master secret by the session's id, which the server's hello has."""
+
 LINE = re.compile(rb"([A-Za-z0-9_]+) ([0-9A-Fa-f]{64}) ((?:[0-9A-Fa-f]{2})+)[ \t]*")
 Secrets = Mapping[tuple[str, bytes], bytes]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KeyLog:
-    """Secrets by label and client random, and how many lines were none that a key log has."""
+    """Secrets by label and client random, or the id of a session, and how many lines were none that a key log has."""
 
     secrets: Secrets = field(default_factory=lambda: MappingProxyType({}))
     malformed: int = 0
@@ -46,6 +50,10 @@ class KeyLog:
         secrets, malformed = dict[tuple[str, bytes], bytes](), 0
         for line in re.split(rb"[\r\n]+", text.removeprefix(b"\xef\xbb\xbf")):
             if not line or line.startswith(b"#"):
+                continue
+            session = SESSION_LINE.fullmatch(line)
+            if session:
+                secrets[SESSION, bytes.fromhex(session[1].decode())] = bytes.fromhex(session[2].decode())
                 continue
             found = LINE.fullmatch(line)
             label = found[1].decode() if found else ""
@@ -81,8 +89,14 @@ class KeyLog:
         """The labels of each client random."""
         found = dict[bytes, tuple[str, ...]]()
         for label, random in self.secrets:
-            found[random] = (*found.get(random, ()), label)
+            if label != SESSION:
+                found[random] = (*found.get(random, ()), label)
         return found
+
+    @cached_property
+    def of_sessions(self) -> bool:
+        """Whether there are secrets by the ids of sessions."""
+        return any(label == SESSION for label, _ in self.secrets)
 
     @cached_property
     def _by_digest(self) -> Mapping[bytes, bytes]:

@@ -16,7 +16,7 @@ import numpy as np
 from stompcap.transport.keys import APPLICATION as APPLICATION_SECRETS
 from stompcap.transport.keys import EARLY as EARLY_SECRET
 from stompcap.transport.keys import HANDSHAKE as HANDSHAKE_SECRETS
-from stompcap.transport.keys import MASTER, KeyLog, digest
+from stompcap.transport.keys import MASTER, SESSION, KeyLog, digest
 from stompcap.transport.state import Arrays
 from stompcap.transport.tls_hello import TLS_1_2, TLS_1_3, Hello
 from stompcap.transport.tls_keys import Opener, Opener13, openers_1_2, suites_of, updated
@@ -38,6 +38,8 @@ class Connection:
 
     client     the client's side, or NOBODY
     digests    of the client's hellos, renegotiations included: the digest of the random
+    own        the random of the first, where the key log may have its secret by the id of the session alone
+    session, echoed   the id of a session that the client offers, and the one that the server answers
     hellos     of the server's hellos: suite, whether MACs cover what is encrypted, and the random
     early      whether the server accepted early data
     ech        whether the client's hello has an encrypted one inside, whose random the key log has
@@ -59,6 +61,7 @@ class Connection:
     logged: int = 0
     digests: list[bytes] = field(default_factory=list)
     hellos: list[tuple[int, int, bytes]] = field(default_factory=list)
+    own: bytes = b""
     session: bytes = b""
     echoed: bytes = b""
     server_name: str | None = None
@@ -83,6 +86,7 @@ class Connection:
             self.digests.append(mine)
         if len(self.digests) == 1:
             self.session, self.server_name, self.offered = hello.session, hello.server_name, hello.alpn
+            self.own = hello.random if self.keys.of_sessions else b""
             if not self.hellos:
                 self.version = self.version or -hello.version
             if not hello.early_data:
@@ -122,8 +126,14 @@ class Connection:
 
     @property
     def random(self) -> bytes | None:
-        """The client's random, if the key log has it."""
-        return self.keys.random_of(self.digests[0]) if self.digests else None
+        """The client's random, if the key log has a secret of it."""
+        found = self.keys.random_of(self.digests[0]) if self.digests else None
+        return found or (self.own if self.own and self._of_session is not None else None)
+
+    @property
+    def _of_session(self) -> bytes | None:
+        """The master secret of TLS 1.2 by the id of the session."""
+        return self.keys.secret(SESSION, self.echoed) if self.echoed else None
 
     def may_guess(self) -> bool:
         """Whether the key log may have secrets of it although a hello was lost, or names another random than the log."""
@@ -145,13 +155,15 @@ class Connection:
             return None if random is None else opener_1_3(self.keys, random, self.hellos[0][0], int(side != self.client), phase)
         if self.version != TLS_1_2 or phase > min(len(self.digests), len(self.hellos)):
             return None
-        random = self.keys.random_of(self.digests[phase - 1])
+        random = self.random if phase == 1 else self.keys.random_of(self.digests[phase - 1])
         return None if random is None else self.opener_1_2(random, int(side != self.client), phase)
 
     def opener_1_2(self, random: bytes, role: int, phase: int = 1) -> Opener | None:
         """The keys of the client (role 0) or server in TLS 1.2, were this the client's random."""
         code, encrypt_then_mac, server = self.hellos[phase - 1]
         suite, master = SUITES_1_2.get(code), self.keys.secret(MASTER, random)
+        if master is None and phase == 1 and random == self.own:
+            master = self._of_session
         if suite is None or master is None:
             return None
         return openers_1_2(suite, master, random, server, encrypt_then_mac=bool(encrypt_then_mac))[role]
@@ -193,7 +205,7 @@ class Connection:
         return {
             "connection": np.array([int(getattr(self, name)) for name in NUMBERS], np.int64), "digests": _octets(b"".join(self.digests)),
             "hellos": _octets(hellos), "session": _octets(self.session),
-            "echoed": _octets(self.echoed),
+            "echoed": _octets(self.echoed), "own": _octets(self.own),
             **{name: _octets(b"" if text is None else b"=" + text.encode()) for name, text in texts.items()},
         }  # fmt: skip
 
@@ -211,11 +223,12 @@ class Connection:
         return Connection(
             keys, **numbers, digests=[digests[at : at + DIGEST] for at in range(0, len(digests), DIGEST)],
             hellos=[(int.from_bytes(one[:2], "big"), one[2], one[3:]) for one in parts], session=kept["session"].tobytes(),
-            echoed=kept["echoed"].tobytes(), server_name=name, alpn=alpn, offered=tuple(filter(None, texts["offered"][1:].split("\0"))),
+            own=kept["own"].tobytes(), echoed=kept["echoed"].tobytes(), server_name=name, alpn=alpn,
+            offered=tuple(filter(None, texts["offered"][1:].split("\0"))),
         )  # fmt: skip
 
 
-KEEPS = ("connection", "digests", "hellos", "session", "echoed", "server_name", "alpn", "offered")
+KEEPS = ("connection", "digests", "hellos", "own", "session", "echoed", "server_name", "alpn", "offered")
 
 
 def _octets(octets: bytes) -> np.ndarray[Any, Any]:

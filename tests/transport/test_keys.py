@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from stompcap.transport.keys import MASTER, KeyLog
+from stompcap.transport.keys import MASTER, SESSION, KeyLog
 
 RANDOM, SECRET = bytes(range(32)), bytes(range(48))
 LINE = f"CLIENT_RANDOM {RANDOM.hex()} {SECRET.hex()}"
@@ -40,6 +40,13 @@ def test_a_malformed_line_is_counted_and_those_around_it_are_read(line):
 def test_secrets_that_open_no_record_are_none(line):
     log = KeyLog.of(f"{line} {RANDOM.hex()} {SECRET.hex()}\n".encode())
     assert not log
+    assert not log.malformed
+
+
+def test_a_line_may_name_the_session():
+    log = KeyLog.of(f"RSA Session-ID:{bytes(32).hex()} Master-Key:{SECRET.hex()}\n".encode())
+    assert log.secret(SESSION, bytes(32)) == SECRET
+    assert not log.randoms
     assert not log.malformed
 
 

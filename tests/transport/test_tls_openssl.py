@@ -165,6 +165,16 @@ def test_a_resumed_session_is_said_to_be_one_and_read(options, tmp_path):
     assert reader.connection.goes_on
 
 
+@pytest.mark.parametrize("options", ["-tls1_2", "-tls1_2 -cipher ECDHE-RSA-AES128-SHA"])
+def test_the_id_of_a_session_names_its_secret_too(options, tmp_path):
+    """As older tools write it; in pieces too."""
+    relay, keys = said(tmp_path, ["-no_ticket", "-cipher", "ALL"], options.split(), WORDS)
+    plain = read(relay, keys)
+    [master] = keys.secrets.values()
+    by_session = KeyLog.of(f"RSA Session-ID:{plain.connection.echoed.hex()} Master-Key:{master.hex()}".encode())
+    assert octets(read(relay, by_session)) == PLAIN
+
+
 @pytest.mark.parametrize("accepted", [True, False], ids=["accepted", "refused"])
 def test_early_data_is_given_only_where_the_server_took_it(accepted, tmp_path):
     session, keys, early = str(tmp_path / "session.pem"), tmp_path / "keys.log", tmp_path / "early"
