@@ -29,7 +29,7 @@ SUITES = {  # OpenSSL's names of those that IANA names otherwise
     "ECDHE-RSA-CHACHA20-POLY1305": "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
     "ECDHE-RSA-AES256-SHA384": "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384",
 }
-NOT_READ = ("rabbitmq-vertx-tls12-", "spring-stompjs-sockjs-")
+NOT_READ = ("spring-stompjs-sockjs-",)
 BROKEN = ("-opcode-12", "-reserved-12")
 """Sessions whose last octets are no frames of WebSocket."""
 LAYERS = {"tcp": [], "tls": ["tls"], "websocket": ["http", "websocket"], "wss": ["tls", "http", "websocket"],
