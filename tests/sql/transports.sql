@@ -85,3 +85,11 @@ FROM transports t JOIN streams s ON s.stream_id = t.stream_id
 WHERE t.kind = 'tls' AND t.status = 'read' AND s.close_kind <> 'open' AND t.stream_id NOT IN
       (SELECT stream_id FROM transport_events WHERE kind = 'alert' AND detail = 'close_notify' AND direction = 's2c' AND stream_id IS NOT NULL)
 GROUP BY s.source, s.server_ip, s.server_port ORDER BY connections DESC, s.server_ip, s.server_port;
+
+-- Where do clients fall back to SockJS over HTTP, and how many connections does a session take there?
+-- Such sessions are found and not read. What was in the way is not on the wire: mostly a proxy that lets no WebSocket through.
+SELECT s.source, s.server_ip, s.server_port, count(DISTINCT regexp_extract(h.http_path, '/([^/]+)/[^/]+$', 1)) AS sessions,
+       count(*) AS connections, sum(s.outer_octets_c2s + s.outer_octets_s2c) AS octets
+FROM transports t JOIN transports h ON h.stream_id = t.stream_id JOIN streams s ON s.stream_id = t.stream_id
+WHERE t.kind = 'sockjs' AND t.status = 'unreadable' AND h.kind = 'http'
+GROUP BY s.source, s.server_ip, s.server_port ORDER BY connections DESC, s.server_ip, s.server_port;
