@@ -78,8 +78,8 @@ class Carrier:
         self._client = syn.way
         self._writers = OVER[over][1](dice, "1.2")
         for writer in self._writers:
-            if isinstance(writer, WebSocket):  # a silence with pings in it is judged otherwise
-                writer._habits = replace(writer._habits, pings=0)
+            if isinstance(writer, WebSocket):  # a silence with pings or `h` in it is judged otherwise
+                writer._habits = replace(writer._habits, pings=0, beats=0)
         self._sides: dict[Ends, Side] = {}
         self._opened, self._closed, self._keys = False, False, 0
 
