@@ -46,7 +46,7 @@ def event_rows(stream_ids: pa.Array, which: Bools, events: Events, client: I8, l
         "stream_id": stream_ids.take(pa.array(stream)),
         "layer": pa.array([one.layer for one in mine], pa.int32()),
         "direction": worded(side ^ client[stream], words.DIRECTIONS),
-        "kind": worded(np.array([one.kind for one in mine], np.int64), words.TRANSPORT_EVENTS),
+        "kind": pa.array([one.kind for one in mine], pa.string()),
         "unit_offset": pa.array([one.offset for one in mine], pa.int64()),
         "ts_ns": pa.array(ts_ns),
         "ts": timestamps(ts_ns),

@@ -85,7 +85,7 @@ class Direction:
             return last
         return last - int(np.argmax(self.given.below.row[first : last + 1][::-1]))
 
-    def tell(self, kind: int, piece: int, offset: int, octets: int, detail: str | None, layer: int = 0) -> None:
+    def tell(self, kind: str, piece: int, offset: int, octets: int, detail: str | None, layer: int = 0) -> None:
         """Something that it says; read by a stretch."""
         row = int(self.given.below.row[piece])
         self.events.append(Event(self.stream, self.side, row, kind, offset, octets, detail, layer))

@@ -10,7 +10,7 @@ import numpy as np
 from stompcap.columns import I8, I64
 from stompcap.tables.words import TRANSPORT_EVENTS
 
-HANDSHAKE, PING, PONG, CLOSE, ALERT, KEY_UPDATE, SOCKJS_HEARTBEAT, UNREADABLE = range(len(TRANSPORT_EVENTS))
+HANDSHAKE, PING, PONG, CLOSE, ALERT, KEY_UPDATE, SOCKJS_HEARTBEAT, UNREADABLE = TRANSPORT_EVENTS
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Event:
     stream: int
     side: int
     row: int
-    kind: int
+    kind: str
     offset: int
     octets: int = 0
     detail: str | None = None

@@ -107,7 +107,7 @@ class Side(Direction):
             self.given.missing(len(array), unsure=True)
             return None
 
-    def _unit(self, octets: int, kind: int, detail: str | None) -> None:
+    def _unit(self, octets: int, kind: str, detail: str | None) -> None:
         piece = max(self.given.piece_at(self.at + octets - 1), self.given.floor)
         self.tell(kind, piece, self.below(self.at), octets, detail)
         self.numbers[UNITS] += 1

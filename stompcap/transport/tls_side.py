@@ -130,7 +130,7 @@ class Side:
     held: bytes = b""
     body: bytes = b""
     given: Given = field(default_factory=Given)
-    events: list[tuple[int, int, int, int, str | None]] = field(default_factory=list)
+    events: list[tuple[int, int, str, int, str | None]] = field(default_factory=list)
     """Where what happened begins and ends in the octets below, what it is, octets, detail."""
 
     blocked: bool = False
@@ -555,7 +555,7 @@ class Side:
             self.fatal = self.fatal or 1 + body[1]
         self._tell(end, ALERT_EVENT, 2, ALERTS.get(body[1], f"alert {body[1]}"))
 
-    def _tell(self, end: int, kind: int, octets: int = 0, detail: str | None = None) -> None:
+    def _tell(self, end: int, kind: str, octets: int = 0, detail: str | None = None) -> None:
         self.events.append((self._at, end, kind, octets, detail))
 
     def _messages(self, octets: bytes, end: int) -> None:
