@@ -19,7 +19,7 @@ from tests.mangler.segmentations import as_they_are
 RECORDED = sorted(path.name for path in DATA.glob("*.pcap*") if "midstream" not in path.name)
 COUNTERS = both_ways(
     "segments", "outer_octets", "retransmitted_octets", "duplicate_segments", "out_of_order_segments", "stray_segments", "stray_octets",
-    "close_order",
+    "close_order", "inner_gap_octets",
 )  # fmt: skip
 EXCUSED = {
     "*": ("stream_id", "community_id"),
