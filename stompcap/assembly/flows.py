@@ -104,7 +104,7 @@ class Flows:
         if stay_open:
             ended = (~unknown & ~kept)[:, None] & np.isin(detection.roles, (ROLE_UNKNOWN, ROLE_EOLS))
             roles = np.where(ended, np.int8(ROLE_OTHER), detection.roles)
-            self.as_they_stand = AsTheyStand(replace(together, reassembly=reassembly), kept, roles)
+            self.as_they_stand = AsTheyStand(replace(together, reassembly=reassembly, stacks=detection.stacks), kept, roles)
             opened = {stream: stack for stream, stack in detection.stacks.items() if not together.stacks.get(stream)}
             headers = proxy.headers_of(outer.stretches, opened)  # no table shows them
             self.as_they_stand.take(headers, outer.read(headers))

@@ -127,9 +127,13 @@ class Together:
         return replace(self, carried=carried, reassembly=replace(self.reassembly, stream_of=stream_of), number=number, before=before)
 
     def rows_of(self, flow: int) -> tuple[I64, I64]:
-        """The rows of a flow's segments, and where among them those of its step are, then those left before of each connection."""
-        mine = np.flatnonzero(self._flow == flow)
-        return mine, np.searchsorted(mine, self.row[self._flow[self.row] == flow])
+        """The rows of a flow's segments, and where among them those of its step are, then those left before of each connection.
+
+        Rows that layers have opened are none of them.
+        """
+        own = self.row[self._flow[self.row] == flow]
+        mine = np.sort(own)
+        return mine, np.searchsorted(mine, own)
 
     @cached_property
     def _flow(self) -> I64:
@@ -137,9 +141,12 @@ class Together:
         return self.number // APART
 
     def extents(self) -> Reassembly:
-        """What was found, with the octets of both."""
-        e = self.carried.stretches
-        return replace(self.reassembly, extents=Extents(e.stream, e.side, e.offset, e.length, e.at, e.skip, e.order))
+        """What was found, with the octets of both. Of streams with layers nothing is said to be captured twice: offsets are others."""
+        e, overlaps = self.carried.stretches, self.reassembly.overlaps
+        plain = np.ones(len(self.carried), np.bool_)
+        plain[[stream for stream, stack in self.stacks.items() if stack]] = False
+        extents = Extents(e.stream, e.side, e.offset, e.length, e.at, e.skip, e.order)
+        return replace(self.reassembly, extents=extents, overlaps=overlaps.take(np.flatnonzero(plain[overlaps.stream])))
 
     def listing(self) -> Listing:
         """Which segments table `segments` has, and where."""
