@@ -22,6 +22,7 @@ MASKED = {"raw_frames", "frames"}
 
 def held(where: Path, capture: str) -> Lake:
     """The tables of a lake, whose capture lies somewhere else now."""
+    lakes.create(str(where))
     lakes.bring_up(str(where))
     lake = Lake()
     for name, table in TABLES.items():

@@ -78,7 +78,7 @@ def export(
         return
     if stream["transport"] in IN_CLEAR and not original:
         raise UsageError(
-            f"{stream_id}: its octets are inside {stream['transport']}, where secrets cannot be masked; "
+            f"{stream_id}: its bytes are inside {stream['transport']}, where secrets cannot be masked; "
             "add --inner to have what it carries as plain TCP, masked, or --original to have its packets, secrets and all"
         )
     with on_stderr(quiet or as_json) as progress:
@@ -106,7 +106,7 @@ def _write_inner(lake: str, stream: dict[str, Any], output: str) -> int:
     from stompcap.lake import query
 
     if stream["protocol"] != "stomp":
-        raise UsageError(f"{stream['stream_id']}: shows no STOMP, so that no table has its octets; --inner is for streams that do")
+        raise UsageError(f"{stream['stream_id']}: shows no STOMP, so that no table has its bytes; --inner is for streams that do")
     with query.opened({"raw_frames": query.whole(lake, "raw_frames")}) as database:
         found = database.execute(
             f"SELECT {', '.join(ROWS)} FROM raw_frames WHERE stream_id = ? ORDER BY wire_order NULLS LAST, direction, stream_offset",  # noqa: S608
