@@ -16,7 +16,7 @@ from stompcap.codes import HIGH, LOW, PROTOCOL_TLS, TRANSPORT_TLS
 from stompcap.columns import I64, Bools, Octets
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.tcp.join import end_to_end
-from stompcap.transport import tls_connection, tls_side, tls_summary
+from stompcap.transport import tls_connection, tls_state, tls_summary
 from stompcap.transport.carried import Carried
 from stompcap.transport.events import Event
 from stompcap.transport.state import Arrays
@@ -43,7 +43,7 @@ class Tls:
 
     kind = KIND
     protocol = PROTOCOL_TLS
-    keeps = (*tls_connection.KEEPS, *tls_side.KEEPS)
+    keeps = (*tls_connection.KEEPS, *tls_state.KEEPS)
 
     def begins(self, octets: Octets, runs: Runs) -> Bools:
         """Per direction, whether its first octets are a hello or, where the beginning was not captured, records."""

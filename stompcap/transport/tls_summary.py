@@ -8,7 +8,9 @@ from stompcap.transport.state import Arrays
 from stompcap.transport.summary import Summary
 from stompcap.transport.tls_connection import Connection
 from stompcap.transport.tls_hello import TLS_1_2, TLS_1_3, VERSIONS
-from stompcap.transport.tls_side import ALERTS, MOST_FAILED, Side
+from stompcap.transport.tls_messages import ALERTS
+from stompcap.transport.tls_search import MOST_FAILED
+from stompcap.transport.tls_side import Side
 from stompcap.transport.tls_suites import name_of
 
 READ, PARTLY, NOT_DECRYPTED, REFUSED, UNREADABLE = "read", "partly", "not_decrypted", "refused", "unreadable"

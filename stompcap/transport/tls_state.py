@@ -1,0 +1,116 @@
+"""What is known of one direction of a TLS connection between two octets: counts, what comes next, and what was opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stompcap.columns import I64
+from stompcap.transport.tls_connection import CLEAR, Connection
+
+NUMBERS = (
+    "came", "offset", "hidden", "unsure", "skip", "scanning", "gap", "phase", "sequence", "sure", "slack", "tried", "failed", "secrets",
+    "kind", "left", "partial", "partial_octets", "nonce", "nonces", "records", "opened", "cleared", "lost", "closed", "closed_order",
+    "fatal", "anew", "midway",
+)  # fmt: skip
+KEEPS = ("sides", "held 0", "held 1", "hello 0", "hello 1")
+
+
+@dataclass
+class Given:
+    """What was opened: where each record begins and ends below, its octets, how many are hidden before it, and if that is not sure."""
+
+    begins: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    octets: list[bytes] = field(default_factory=list)
+    hidden: list[int] = field(default_factory=list)
+    unsure: list[bool] = field(default_factory=list)
+
+
+@dataclass(eq=False, repr=False)
+class Direction:
+    """One direction. Counts are of octets, but for records.
+
+    came      of the octets below that came, missing ones included
+    offset    of what was given, what is hidden before it included
+    hidden    what it is believed to carry since the last that was given; `unsure`: it may be another number
+    skip      to come of a record that a hole has torn
+    scanning  whether it is not known where the next record begins; `gap`: octets since it is not
+    phase, sequence   of the next record, were none missing (stompcap.transport.tls_connection)
+    sure, slack       records since the last that was opened: so many passed, so many more may have
+    tried, failed     tags and records that were tried since; `secrets`: how many the key log had then
+    kind, left        the handshake message under way, and what is to come of it; `partial` of its head
+    nonce, nonces     what the explicit nonce of a record is beyond its number, and whether that is known
+    records, opened, cleared, lost   whole records that came, those opened, those in the clear, and those that never came
+    closed, fatal   where its first close_notify ends, and 1 + its first fatal alert; `closed_order`: the former in wire order, from 1
+    anew      new keys may come (TLS 1.2); `midway`: its beginning was not captured
+    """
+
+    connection: Connection
+    side: int
+    came: int = 0
+    offset: int = 0
+    hidden: int = 0
+    unsure: int = 0
+    skip: int = 0
+    scanning: int = 0
+    gap: int = 0
+    phase: int = CLEAR
+    sequence: int = 0
+    sure: int = 0
+    slack: int = 0
+    tried: int = 0
+    failed: int = 0
+    secrets: int = 0
+    kind: int = 0
+    left: int = 0
+    partial: int = 0
+    partial_octets: int = 0
+    nonce: int = 0
+    nonces: int = 0
+    records: int = 0
+    opened: int = 0
+    cleared: int = 0
+    lost: int = 0
+    closed: int = 0
+    closed_order: int = 0
+    fatal: int = 0
+    anew: int = 0
+    midway: int = 0
+    held: bytes = b""
+    body: bytes = b""
+    given: Given = field(default_factory=Given)
+    events: list[tuple[int, int, str, int, str | None]] = field(default_factory=list)
+    """Where what happened begins and ends in the octets below, what it is, octets, detail."""
+
+    blocked: bool = False
+    other: Direction | None = None
+    patient: bool = False
+    """Whether more may come of the other side."""
+
+    _pieces: Iterator[tuple[int, bytes]] = field(default_factory=lambda: iter(()))
+    _fresh: bool = True
+    _hint: tuple[int, int, int] | None = None
+    """The phase and number of the next record, as a smaller one behind it tells, and how many are to come up to that."""
+
+    _base: int = 0
+    _at: int = 0
+    """Where what is held, and where the record that is looked at, begin in the octets below."""
+
+    @property
+    def unopened(self) -> int:
+        """Records that were not read, or never came."""
+        return self.records - self.opened - self.cleared + self.lost
+
+    def kept(self) -> tuple[I64, dict[str, np.ndarray[Any, Any]]]:
+        """What is kept of it: numbers, and octets as they were on the wire."""
+        body = self.body if self.phase == CLEAR else b""
+        octets = {f"held {self.side}": np.frombuffer(self.held, np.uint8), f"hello {self.side}": np.frombuffer(body, np.uint8)}
+        return np.array([int(getattr(self, name)) for name in NUMBERS], np.int64), octets
+
+    def tell(self, end: int, kind: str, octets: int = 0, detail: str | None = None) -> None:
+        """Note what the record that is looked at said."""
+        self.events.append((self._at, end, kind, octets, detail))
