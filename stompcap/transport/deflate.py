@@ -151,6 +151,10 @@ class _Window:
             rest = self.machine.unconsumed_tail
             if not rest and (keep or len(out) < AT_ONCE):
                 break
+        probe = self.machine.copy()
+        probe.decompress(LAST_BLOCK)
+        if not probe.eof or probe.unused_data:
+            raise zlib.error("a block goes on where the message ends")
         return (found[0] if len(found) == 1 else b"".join(found)) if keep else None
 
     def prefix(self, packed: bytes, most: int) -> bytes:

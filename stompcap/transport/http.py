@@ -20,6 +20,7 @@ LONGEST = 1 << 16
 END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 REQUEST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}) (\S+) HTTP/1\.([01])\Z")
 ANSWER = re.compile(rb"HTTP/1\.([01]) ([0-9]{3})(?: .*)?\Z")
+FIRST_LETTERS = re.compile(rb"[A-Z]{0,10}(?: \S*)?\Z|HTTP/(?:1(?:\.(?:[01] ?)?)?)?\Z")
 FIRST_WORDS = re.compile(rb"HTTP/1\.[01] [0-9]|[A-Z]{3,10} \S")
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 PROTOCOL = re.compile(r"(?:v1[0-9]\.)?stomp\Z")
@@ -84,7 +85,7 @@ def head_of(octets: bytes) -> Head | None:
 def begins(octets: bytes) -> bool:
     """Whether a head may begin so, as far as its first octets are there."""
     first = octets[:12]
-    return FIRST_WORDS.match(first) is not None or (len(first) < 12 and b"\n" not in first and first.replace(b"/", b"").isascii())
+    return FIRST_WORDS.match(first) is not None or (len(first) < 12 and FIRST_LETTERS.match(first) is not None)
 
 
 def accepts(key: str, accept: str) -> bool:

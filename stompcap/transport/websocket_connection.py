@@ -97,8 +97,9 @@ class Connection:
             side.begin(stretches, below.read(stretches))
             if first and not below.synced[stream, side.side] and not self._http(side):
                 side.lose_sync()
-        while self._advance(self.sides[0]) | self._advance(self.sides[1]):
-            pass
+        for heads in (True, False):  # what the heads of both sides say counts for the frames of both
+            while self._advance(self.sides[0], heads=heads) | self._advance(self.sides[1], heads=heads):
+                pass
         final = bool(below.final[stream])
         for side in self.sides:
             self._waits(side, final)
@@ -111,10 +112,10 @@ class Connection:
         """Whether the first octets of a side are HTTP."""
         return http.begins(side.given.buffer[:32].tobytes()) and side.given.buffer.size > 0
 
-    def _advance(self, side: Side) -> bool:
-        """Read what can be read of a side; whether that was something."""
+    def _advance(self, side: Side, *, heads: bool = False) -> bool:
+        """Read what can be read of a side, or only `heads`; whether that was something."""
         moved = False
-        while True:
+        while not heads or side.numbers[PHASE] == HTTP:
             phase, at = int(side.numbers[PHASE]), side.at
             if side.at < side.end:
                 PHASES[phase](self, side)
@@ -124,6 +125,7 @@ class Connection:
                 if not side.next_run():
                     return moved
             moved = True
+        return moved
 
     def _waits(self, side: Side, final: bool) -> None:
         """Frames may be read without the answer to their upgrade where that was not captured."""

@@ -26,7 +26,8 @@ def first_frame(octets: Octets, begin: int, end: int, ended: bool, near: int, ma
                 return FITS, at, known
             if behind + 2 > end and not ended:
                 return OPEN, at, known
-            if chained(octets, at, end) > 0:
+            next_head = octets[behind : behind + 2]
+            if next_head.size < 2 or (chained(octets, behind, behind + 2) >= 0 and (next_head[1] ^ octets[at + 1]) < 128):
                 return FITS, at, min(behind + 2, end)
         begin = at + 1
 

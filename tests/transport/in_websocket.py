@@ -57,6 +57,7 @@ class Writer:
     bits: int = 15
     least: int = 0
     last_blocks: bool = False
+    binary: bool = False
     dice: random.Random = field(init=False)
     machine: zlib._Compress | None = None
 
@@ -76,7 +77,7 @@ class Writer:
         for k, (begin, end) in enumerate(parts):
             if self.pings and self.dice.random() < 0.5:
                 out += frame(self.dice.randbytes(self.dice.randrange(126)), self.dice.choice((9, 10)), mask=self.mask())
-            opcode = self.dice.choice((1, 2)) if k == 0 else 0
+            opcode = 0 if k else 2 if self.binary else self.dice.choice((1, 2))
             out += frame(payload[begin:end], opcode, fin=k == len(parts) - 1, rsv1=packed and k == 0, mask=self.mask())
         return out
 
