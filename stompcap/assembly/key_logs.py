@@ -22,15 +22,18 @@ from stompcap.transport.keys import NO_KEYS, KeyLog
 MOST_OCTETS = 1 << 28
 """Octets of a key log; one of a million connections has about so many."""
 
+SEARCHED_OCTETS = 1 << 26
+"""Octets of captures, together, that are searched for secrets behind their first packets; of more only what lies before these is."""
+
 _read: dict[str, tuple[tuple[int, int], KeyLog]] = {}
 
 
-def of_task(named: Sequence[str], captures: Iterable[str]) -> KeyLog:
+def of_task(named: Sequence[str], captures: Sequence[str]) -> KeyLog:
     """The secrets of these key logs, and before them those in the captures. What cannot be read has none: the command has said so."""
-    found = []
+    found, behind = [], _are_small(captures)
     for path in captures:
         with suppress(CaptureError, OSError):
-            found.append(_cached(path, capture=True))
+            found.append(_cached(path, capture=True, behind=behind))
     for name in named:
         with suppress(CaptureError):
             found.append(of_files([name]))
@@ -66,7 +69,18 @@ def _expanded(name: str) -> list[str]:
     raise CaptureError(name, "no such key log; check the name")
 
 
-def _cached(path: str, *, capture: bool = False) -> KeyLog:
+def _are_small(captures: Sequence[str]) -> bool:
+    """Whether captures are searched as a whole for secrets: every task that has TLS does so."""
+    octets = 0
+    for path in captures:
+        with suppress(CaptureError, OSError):
+            octets += uris.size(path) if uris.is_uri(path) else os.path.getsize(path)
+        if octets > SEARCHED_OCTETS:
+            return False
+    return True
+
+
+def _cached(path: str, *, capture: bool = False, behind: bool = True) -> KeyLog:
     """What a file has, read only where it is not the one that was read before."""
     if uris.is_uri(path):
         known = (uris.size(path), 0)
@@ -77,12 +91,12 @@ def _cached(path: str, *, capture: bool = False) -> KeyLog:
             raise CaptureError(path, f"cannot be read ({error.strerror}); check the key log") from error
         known = (found.st_size, found.st_mtime_ns)
     if path not in _read or _read[path][0] != known:
-        _read[path] = known, _of_capture(path) if capture else KeyLog.of(_octets(path, known[0]))
+        _read[path] = known, _of_capture(path, behind) if capture else KeyLog.of(_octets(path, known[0]))
     return _read[path][1]
 
 
-def _of_capture(path: str) -> KeyLog:
-    return reduce(or_, map(KeyLog.of, key_logs(path)), NO_KEYS)
+def _of_capture(path: str, behind: bool) -> KeyLog:
+    return reduce(or_, map(KeyLog.of, key_logs(path, behind=behind)), NO_KEYS)
 
 
 def _octets(path: str, size: int) -> bytes:

@@ -22,12 +22,14 @@ HEAD, ENHANCED_HEAD = 20, 28
 """Octets of such a block before the secrets, and of one with a packet before the packet."""
 
 
-def key_logs(path: str) -> Iterator[bytes]:
-    """The key logs of TLS in a capture; none where it is no pcapng file."""
+def key_logs(path: str, *, behind: bool = True) -> Iterator[bytes]:
+    """The key logs of TLS in a capture, or only those before its packets; none where it is no pcapng file."""
     capture = open_capture(path)
     if capture.format != "pcapng":
         return
     yield from _before_packets(capture)
+    if not behind:
+        return
     big = _is_big(capture.octets, 0)
     for batch in Walk(capture):
         octets, begin = batch.octets, batch.begin

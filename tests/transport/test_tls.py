@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from stompcap.assembly import key_logs as of_captures
 from stompcap.capture.secrets_blocks import key_logs
 from stompcap.options import Options
 from stompcap.transport.keys import KeyLog
@@ -174,7 +175,7 @@ def test_secrets_in_a_capture_open_it(tmp_path):
 
 @pytest.mark.parametrize("at", [0, 0.5, 1], ids=["before the packets", "between them", "behind them"])
 @pytest.mark.parametrize("compressed", [False, True])
-def test_secrets_may_be_anywhere_in_a_capture(at, compressed, tmp_path):
+def test_secrets_may_be_anywhere_in_a_capture(at, compressed, tmp_path, monkeypatch):
     log = tmp_path / "keys.log"
     [file] = Packaging(inside(str(log))).files(DATA / CAPTURE, tmp_path)
     pcapng = tmp_path / "none.pcapng"
@@ -192,6 +193,10 @@ def test_secrets_may_be_anywhere_in_a_capture(at, compressed, tmp_path):
     path.write_bytes(gzip.compress(b"".join(blocks)) if compressed else b"".join(blocks))
     assert set(key_logs(str(path))) == {text}
     assert wire_of([str(path)]).tables()["frames"].num_rows
+    # of captures that are too large to be searched as a whole by every task, those before the packets are found
+    monkeypatch.setattr(of_captures, "SEARCHED_OCTETS", 0)
+    monkeypatch.setattr(of_captures, "_read", {})
+    assert ("frames" in wire_of([str(path)]).tables()) == (at == 0)
 
 
 @pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-256-GCM", "1.2 ChaCha20", "1.2 AES-128-CBC-SHA"])
