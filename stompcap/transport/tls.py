@@ -186,7 +186,7 @@ def _lookup(below: Carried, stream: int, side: int, begins: I64, ends: I64) -> t
 class _Opened:
     """What was opened of a side: its octets, of which `rows` carry some each, and stretches whose `at` counts these rows."""
 
-    octets: bytes
+    octets: list[bytes]
     sizes: I64
     rows: I64
     stretches: Stretches
@@ -216,7 +216,7 @@ class _Opened:
             np.full(count, stream, np.int32), np.full(count, side.side, np.int8), offset[first], np.add.reduceat(lengths, first),
             row[first], order[first], chunk[first], in_chunk[first], unsure[first],
         )  # fmt: skip
-        return _Opened(b"".join(given.octets), sizes, row[chunks], stretches)
+        return _Opened(given.octets, sizes, row[chunks], stretches)
 
 
 def _given(below: Carried, opened: Sequence[_Opened]) -> tuple[Carried, Stretches]:
@@ -225,7 +225,7 @@ def _given(below: Carried, opened: Sequence[_Opened]) -> tuple[Carried, Stretche
         return below, NO_STRETCHES
     sizes = np.concatenate([one.sizes for one in opened])
     offsets = np.append(0, np.cumsum(sizes))
-    octets = b"".join(one.octets for one in opened)
+    octets = b"".join(chain.from_iterable(one.octets for one in opened))
     payload = pa.Array.from_buffers(pa.large_binary(), sizes.size, [None, pa.py_buffer(offsets), pa.py_buffer(octets)])
     after, at = below.adding(np.concatenate([one.rows for one in opened]), payload)
     stretches = end_to_end([one.stretches for one in opened])

@@ -7,7 +7,7 @@ tag that fits proves where a record begins, its number and its keys at once. Not
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, takewhile
+from itertools import chain
 
 import numpy as np
 
@@ -27,6 +27,7 @@ MIDWAY = 1 << 16
 """Records that may have been sent before a capture began."""
 
 ROOM = 1 << 11
+DATA = bytes((APPLICATION_DATA,))
 
 
 class Side(Searching):
@@ -241,7 +242,9 @@ class Side(Searching):
         """Give out what records carry that are application data, up to one that is not; `first` is the record of the first of `plains`."""
         some = plains[at - first :] if at > first else plains
         if self.connection.version == TLS_1_3:
-            found = [plain[:-1] for plain in takewhile(_is_data, some)]
+            kind_of = bytes([plain[-1] if plain else 0 for plain in some])
+            data = len(some) - len(kind_of.lstrip(DATA))
+            found = [plain[:-1] for plain in some[:data]]
         else:
             found = some[: next((k for k in range(len(some)) if kinds[at + k] != APPLICATION_DATA), len(some))]
         count, given, base = len(found), self.given, self._base
@@ -279,8 +282,3 @@ class Side(Searching):
             return new
         numbers = dict(zip(NUMBERS, kept["sides"][side].tolist(), strict=True))
         return Side(connection, side, **numbers, held=kept[f"held {side}"].tobytes(), body=kept[f"hello {side}"].tobytes())
-
-
-def _is_data(plain: bytes) -> bool:
-    """Whether the last octet of an opened record of TLS 1.3 says that it is application data."""
-    return plain[-1:] == b"\x17"
