@@ -32,7 +32,7 @@ INSIDE = {
     "SockJS and deflate": {"text": True, "extensions": DEFLATE, "fragments": 2},
 }
 WITHOUT_HANDSHAKE = {"plain": {"messages": 2}, "deflate": {"extensions": DEFLATE}}
-LAYERED = ("transport", "origin_ip", "origin_port", "origin_source")
+LAYERED = ("transport", "origin_ip", "origin_port", "origin_source", "inner_gap_octets_c2s", "inner_gap_octets_s2c")
 
 
 PINGS_COUNT = ("heartbeats", "heartbeat_violations", "compliance", "compliance_findings")
