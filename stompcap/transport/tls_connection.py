@@ -94,6 +94,9 @@ class Connection:
 
     def _of_server(self, side: int, hello: Hello) -> None:
         self.client = 1 - side
+        if self.guessed and self.hellos[0][2] == bytes(DIGEST):  # it comes after all, behind what a tag has told
+            self.hellos.clear()
+            self.guessed = 0
         self.hellos.append((hello.suites[0], int(hello.encrypt_then_mac), hello.random))
         if len(self.hellos) == 1:
             self.version = hello.version
