@@ -195,11 +195,29 @@ SHORTEST = 3
 """Octets at a message's end that are taken for the beginning of a secret."""
 
 
+MASK, OTHER_MASK = b"*+"
+"""What stands for an octet of a secret in the two windows, which have to differ."""
+
+
 def without_secrets(octets: bytes, secrets: Iterable[bytes]) -> bytes:
     """The same with as many asterisks for each secret."""
     for one in sorted(filter(None, secrets), key=len, reverse=True):
         octets = octets.replace(one, b"*" * len(one))
     return PASSCODE.sub(lambda found: found[1] + b"*" * len(found[2]), octets)
+
+
+def windows_without(window: bytes, other: bytes | None, secrets: Iterable[bytes]) -> tuple[bytes, bytes | None]:
+    """A window, and that of the second result where there is one or has to be: octets of secrets are not known in them."""
+    known = frozenset(secrets)
+    both = [window] if other is None else [window, other]
+    hidden = np.zeros(len(window), np.bool_)
+    for one in both:
+        hidden |= as_array(one) != as_array(without_secrets(one, known))
+    if not hidden.any():
+        return window, other
+    marked = ((MASK, both[0]), (OTHER_MASK, both[-1]))
+    first, second = (np.where(hidden, np.uint8(octet), as_array(one)).tobytes() for octet, one in marked)
+    return first, second
 
 
 def tells_secrets(octets: bytes, secrets: Iterable[bytes]) -> bool:

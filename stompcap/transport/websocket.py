@@ -85,9 +85,9 @@ class WebSocket:
                 return found
         lost = _pair(n[:, numbers.LOST_UNITS])
         lost_sync = bool((n[:, numbers.PHASE] == numbers.LOST).any())
-        uncertain = bool((n[:, numbers.WINDOW] == 2).any())
+        uncertain = any(lost) and bool((n[:, numbers.WINDOW] == 2).any())
         status, reason = "read", None
-        if any(lost) or lost_sync or uncertain:
+        if any(lost) or lost_sync:
             reasons = {"websocket_unsynchronised": lost_sync, "the octets that compressed messages refer to are not known": uncertain}
             status, reason = "partly", "; ".join(one for one, there in reasons.items() if there) or "octets are missing or unreadable"
         closer, code = said.get("close", (NOBODY, None))

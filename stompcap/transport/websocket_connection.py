@@ -18,7 +18,7 @@ from stompcap.transport import http
 from stompcap.transport import websocket_frames as frames
 from stompcap.transport import websocket_side as numbers
 from stompcap.transport.carried import Carried
-from stompcap.transport.deflate import Inflater, as_array, tells_secrets, without_secrets
+from stompcap.transport.deflate import Inflater, as_array, tells_secrets, windows_without
 from stompcap.transport.direction import CAME, OFFSET, UNSURE
 from stompcap.transport.events import HANDSHAKE, Event
 from stompcap.transport.state import Arrays
@@ -291,8 +291,8 @@ PHASES: Sequence[Callable[[Connection, Side], None]] = (
 def masked(kept: Arrays, secrets: frozenset[bytes]) -> Arrays:
     """What a connection keeps, as it may be stored.
 
-    Octets that are not decided are not stored, nor what there is of a ping. A window has asterisks for secrets. A compressed message
-    under way is stored as it came if what there is of it tells no secret; else it is a gap.
+    Octets that are not decided are not stored, nor what there is of a ping. A window has others for those of secrets, and what refers to
+    them is not known. A compressed message under way is stored as it came if what there is of it tells no secret; else it is a gap.
     """
     found = {name: values.copy() for name, values in kept.items()}
     nothing = as_array(b"")
@@ -315,8 +315,10 @@ def masked(kept: Arrays, secrets: frozenset[bytes]) -> Arrays:
             found[f"held {side}"] = nothing
             found[f"window {side}"], found[f"other {side}"] = as_array(inflater.window), as_array(inflater.other or b"")
             continue
-        for name in ("window", "other"):
-            found[f"{name} {side}"] = as_array(without_secrets(kept[f"{name} {side}"].tobytes(), secrets))
+        window, other = kept[f"window {side}"].tobytes(), kept[f"other {side}"].tobytes()
+        one, two = windows_without(window, other if n[numbers.WINDOW] == 2 else None, secrets)
+        n[numbers.WINDOW] = n[numbers.WINDOW] if two is None else 2
+        found[f"window {side}"], found[f"other {side}"] = as_array(one), as_array(two or b"")
     return found
 
 
