@@ -67,7 +67,6 @@ score: setup ## Print how many stream sides of public traces are put together as
 
 record: setup ## Record the bundled captures anew from real brokers on this machine (needs root)
 	$(PY) -m data.recorder data
-	$(PY) -m pip install --quiet wsproto==1.3.2
 	$(PY) -m data.recorder.transports tests/transport/recordings
 
 dist: setup ## Build the wheel and an environment for the workers of a cluster, into dist/

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -157,7 +159,7 @@ def octets_in(lake: Lake) -> Iterator[tuple[str, bytes]]:
                 yield f"{name}.{column}", b"\0".join(table.column(column).drop_null().to_pylist())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, FALLBACK])
 def test_no_credential_and_no_key_is_in_tables_or_states(name: str) -> None:
     lake = Lake(options_of(name))
     lake.run([capture_of(name)])
@@ -217,7 +219,21 @@ def test_probes_of_a_balancer_are_no_sessions() -> None:
     assert {row["octets_c2s"] for row in probes} == {0}
 
 
+def test_sockjs_over_http_is_counted_and_named() -> None:
+    found = seen(FALLBACK)
+    shown = subprocess.run(
+        ["tshark", "-r", capture_of(FALLBACK), "-Y", 'http.request.method == "POST"', "-T", "fields", "-e", "tcp.srcport"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    posts = Counter(map(int, shown.stdout.split()))
+    rows = {row["client_port"]: found.rows("transports", row["stream_id"])[-1] for row in found.streams}
+    assert {row["transport"] for row in found.streams} == {"sockjs"}
+    assert {(row["kind"], row["status"]) for row in rows.values()} == {("sockjs", "unreadable")}
+    assert {port: row["lost_units_c2s"] for port, row in rows.items()} == posts
+    assert "frames" not in found.by_stream
+
+
 def test_captures_are_described_by_their_truth() -> None:
-    for name in NAMES:
+    for name in [*NAMES, FALLBACK]:
         head = json.loads((RECORDINGS / f"{name}.truth.jsonl").read_text().splitlines()[0])
         assert (RECORDINGS / head["capture"]).stat().st_size == head["size_octets"]
