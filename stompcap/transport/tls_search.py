@@ -9,6 +9,7 @@ from stompcap.transport.tls_hello import TLS_1_3
 from stompcap.transport.tls_keys import HEAD, Buffer, Opener
 from stompcap.transport.tls_messages import Carrying
 from stompcap.transport.tls_records import APPLICATION_DATA
+from stompcap.transport.tls_suites import CBC
 
 MOST_TRIES = 1 << 20
 """Tags that are tried behind a gap before a direction is given up."""
@@ -69,6 +70,10 @@ class Searching(Carrying):
         """A tag fits: where what may have been missed carried nothing, nothing was hidden."""
         if phase == self.phase:
             self.lost += max(sequence - self.sequence - self.sure - 1, 0)  # one of each hole is counted already
+            suite = self.suite()
+            if self.unsure and suite is not None and suite.kind != CBC:
+                # so many octets lie between, and so many records: were none padded, and all application data, they would carry the rest
+                self.hidden = max(self._at - self.reached - (sequence - self.sequence) * (HEAD + self.overhead(suite)), 1)
         is_1_3 = self.connection.version == TLS_1_3
         early = is_1_3 and self.side == self.connection.client and self.connection.early != REFUSED
         first = phase <= HANDSHAKE or (phase == APPLICATION and sequence == 0) if is_1_3 else phase == 1 and sequence <= 1

@@ -18,7 +18,7 @@ from stompcap.transport.tls_keys import EXPLICIT
 from stompcap.transport.tls_records import APPLICATION_DATA, CHANGE_CIPHER_SPEC, HEAD, MORE, find_head, heads
 from stompcap.transport.tls_search import Searching
 from stompcap.transport.tls_state import NUMBERS
-from stompcap.transport.tls_suites import CBC, SUITES_1_2, SUITES_1_3, Suite
+from stompcap.transport.tls_suites import CBC
 
 MOST_HELD = 1 << 24
 """Octets that wait for the other side's hello."""
@@ -152,8 +152,8 @@ class Side(Searching):
             return
         self.sure += 1
         if kind == APPLICATION_DATA:
-            suite = self._suite()
-            self.hidden += max(length - (self._overhead(suite) if suite else 17), 0)
+            suite = self.suite()
+            self.hidden += max(length - (self.overhead(suite) if suite else 17), 0)
             exact = self.connection.version == TLS_1_2 and suite is not None and suite.kind != CBC
             self.unsure |= not exact
 
@@ -162,26 +162,16 @@ class Side(Searching):
         count = next((at for at, kind in enumerate(kinds) if kind != APPLICATION_DATA), len(kinds))
         self.records += count
         self._passed(APPLICATION_DATA, lengths[0])
-        suite = self._suite()
-        overhead = self._overhead(suite) if suite else 17
+        suite = self.suite()
+        overhead = self.overhead(suite) if suite else 17
         self.hidden += sum(lengths[1:count]) - overhead * (count - 1)
         self.sure += count - 1
         return count
 
-    def _suite(self) -> Suite | None:
-        code = self.connection.suite
-        return None if code is None else (SUITES_1_3 if self.connection.version == TLS_1_3 else SUITES_1_2).get(code)
-
-    def _overhead(self, suite: Suite) -> int:
-        """What a record has beyond what it carries, at least."""
-        if self.connection.version == TLS_1_3:
-            return suite.tag + 1
-        return {"GCM": 8 + suite.tag, "CCM": 8 + suite.tag, CBC: 16 + 20 + 1}.get(suite.kind, suite.tag)
-
     def _shortest(self) -> int:
         """Octets of the shortest record."""
-        suite = self._suite()
-        return HEAD + (self._overhead(suite) if suite else 9)
+        suite = self.suite()
+        return HEAD + (self.overhead(suite) if suite else 9)
 
     # records
 
@@ -204,11 +194,13 @@ class Side(Searching):
             self._at, end = self._base + begin - HEAD, self._base + begin + length
             if clear or (kind == CHANGE_CIPHER_SPEC and (self.phase == CLEAR or self.connection.version != TLS_1_2)):
                 self.in_the_clear(kind, bytes(view[begin : begin + length]), end)
-            elif not self.search(at, kinds, begins, lengths, view):
-                if self.phase == CLEAR and kind != APPLICATION_DATA:
-                    self.in_the_clear(kind, bytes(view[begin : begin + length]), end)
-                else:
-                    self._passed(kind, length)
+                self.reached = end
+            elif self.search(at, kinds, begins, lengths, view):
+                self.reached = end
+            elif self.phase == CLEAR and kind != APPLICATION_DATA:
+                self.in_the_clear(kind, bytes(view[begin : begin + length]), end)
+            else:
+                self._passed(kind, length)
             at += 1
         return at
 
@@ -234,6 +226,8 @@ class Side(Searching):
             self.carried(kind, plain, end)
         self.records += at - first
         self.opened += at - first
+        if at > first:
+            self.reached = self._base + begins[at - 1] + lengths[at - 1]
         if opener.explicit and at > first and self.phase == phase:
             self.nonce, self.nonces = self._nonce(self.held[begins[at - 1] :][:EXPLICIT], self.sequence - 1), 1
         return at

@@ -10,11 +10,13 @@ import numpy as np
 
 from stompcap.columns import I64
 from stompcap.transport.tls_connection import CLEAR, Connection
+from stompcap.transport.tls_hello import TLS_1_3
+from stompcap.transport.tls_suites import CBC, SUITES_1_2, SUITES_1_3, Suite
 
 NUMBERS = (
     "came", "offset", "hidden", "unsure", "skip", "scanning", "gap", "phase", "sequence", "sure", "slack", "tried", "failed", "secrets",
     "kind", "left", "partial", "partial_octets", "nonce", "nonces", "records", "opened", "cleared", "lost", "closed", "closed_order",
-    "fatal", "anew", "midway",
+    "fatal", "anew", "midway", "reached",
 )  # fmt: skip
 KEEPS = ("sides", "held 0", "held 1", "hello 0", "hello 1")
 
@@ -47,6 +49,7 @@ class Direction:
     records, opened, cleared, lost   whole records that came, those opened, those in the clear, and those that never came
     closed, fatal   where its first close_notify ends, and 1 + its first fatal alert; `closed_order`: the former in wire order, from 1
     anew      new keys may come (TLS 1.2); `midway`: its beginning was not captured
+    reached   where the last record that was read ends in the octets below
     """
 
     connection: Connection
@@ -80,6 +83,7 @@ class Direction:
     fatal: int = 0
     anew: int = 0
     midway: int = 0
+    reached: int = 0
     held: bytes = b""
     body: bytes = b""
     given: Given = field(default_factory=Given)
@@ -114,3 +118,14 @@ class Direction:
     def tell(self, end: int, kind: str, octets: int = 0, detail: str | None = None) -> None:
         """Note what the record that is looked at said."""
         self.events.append((self._at, end, kind, octets, detail))
+
+    def suite(self) -> Suite | None:
+        """The suite, if it is known and read."""
+        code = self.connection.suite
+        return None if code is None else (SUITES_1_3 if self.connection.version == TLS_1_3 else SUITES_1_2).get(code)
+
+    def overhead(self, suite: Suite) -> int:
+        """What a record has beyond what it carries, at least."""
+        if self.connection.version == TLS_1_3:
+            return suite.tag + 1
+        return {"GCM": 8 + suite.tag, "CCM": 8 + suite.tag, CBC: 16 + 20 + 1}.get(suite.kind, suite.tag)

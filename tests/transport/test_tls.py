@@ -22,6 +22,7 @@ from tests.e2e.cutting import cut
 from tests.e2e.pure import Wire, wire_of
 from tests.e2e.runs import Lake
 from tests.e2e.truth import DATA
+from tests.mangler import segmentations as how
 from tests.mangler.losses import lost
 from tests.mangler.packagings import Packaging
 from tests.mangler.segmentations import smaller
@@ -55,6 +56,12 @@ def carried(tables: dict[str, pa.Table]) -> dict[str, list]:
         found[name] = found[name].filter(pc.invert(pc.is_in(found[name].column("rule_id"), CLEAR_ONLY)))
     left = {name: [one for one in table.column_names if not NOT_COMPARED.search(one)] for name, table in found.items()}
     return rows({name: table.select(left[name]) for name, table in found.items()})
+
+
+def late(packets):
+    """Of each flow the first packets are not there."""
+    seen = Counter()
+    return [one for one in packets if (seen.update([one.flow]) or seen[one.flow]) > 12]
 
 
 def same(found: dict[str, list], expected: dict[str, list]) -> None:
@@ -213,3 +220,15 @@ def test_tshark_opens_the_same_octets(suite, tmp_path):
         theirs["c2s" if port == "61613" else "s2c"] += sum(len(one) // 2 for one in data.split(","))
     found = wire_of([str(file)]).tables(Options(keylog=(str(log),)))["streams"].to_pylist()
     assert theirs == {way: sum(row[f"octets_{way}"] for row in found) for way in ("c2s", "s2c")}
+
+
+@pytest.mark.parametrize("missed", [how.without_handshake, late], ids=["no SYN", "joined midway"])
+def test_a_capture_that_begins_midway_says_what_plain_tcp_says(missed, tmp_path):
+    log = str(tmp_path / "keys.log")
+    plain = wire(tmp_path / "plain", inside(None), missed, name="rabbitmq_dialogue.pcap").tables()
+    found = wire(tmp_path / "tls", inside(log), missed, name="rabbitmq_dialogue.pcap").tables(Options(keylog=(log,)))
+
+    def said(tables):
+        return Counter((row["direction"], row["raw"], row["kind"]) for row in tables["raw_frames"].to_pylist())
+
+    assert said(found) == said(plain)

@@ -173,6 +173,22 @@ def test_one_lost_record_of_which_the_head_was_captured_hides_as_many_octets(sui
     assert rest[0][3] == suite.startswith("1.3")  # padding, and what is no application data, have no other heads there
 
 
+@pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-128-GCM", "1.2 ChaCha20"])
+@pytest.mark.parametrize("within", [0, 3], ids=["whole records", "parts of records"])
+def test_how_many_records_were_lost_is_proven_and_with_it_how_much_they_carried(suite, within):
+    said = dialogue(suite, seed=5, count=60)
+    first, behind = list(said.carried[0])[5] + within, list(said.carried[0])[15] + within
+    whole = said.octets(0)
+    pieces = [one for one in said.pieces if one[0]] + [(0, 0, whole[:first]), (0, behind, whole[behind:])]
+    reader = Reader(said.keys)
+    reader.read(pieces, True)
+    rest = [one for one in reader.found[0] if one[0] >= behind]
+    assert rest[0][1] == sum(len(octets) for at, octets in said.carried[0].items() if at < rest[0][0])
+    assert rest[0][3]
+    assert reader.sides[0].lost == 10 + bool(within)
+    assert not len(rest) - sum(at >= behind for at in said.carried[0])
+
+
 @pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-128-GCM", "1.2 AES-128-CBC-SHA"])
 def test_a_key_that_comes_later_opens_what_follows(suite):
     said = dialogue(suite)
