@@ -17,6 +17,8 @@ from stompcap.generate.profiles import Wanted, made
 from stompcap.generate.transports import OVER, carried_by
 from stompcap.generate.wire import MSS
 from stompcap.generate.write import Request, generate
+from stompcap.options import Options
+from tests.e2e.pure import tables_of
 from tests.generate.by_tshark import asked, captured, complaints, followed, needs_tshark
 
 SMALL = Wanted(connections=6, messages=20)
@@ -153,3 +155,12 @@ def unframed(message: str) -> list[str]:
     """The strings of a SockJS message."""
     assert message[0] in "oahc["
     return json.loads(message.removeprefix("a")) if message[0] in "a[" else []
+
+
+@pytest.mark.parametrize("over", ["deflate", "wss", "proxy"])
+def test_clones_are_read_as_their_original_is(over: str, tmp_path: Path) -> None:
+    """All have the same keys and contexts."""
+    found = generate(tmp_path / "made.pcap", Request(over, 3, octets=500_000, wanted=SMALL))
+    tables = tables_of([str(found.paths[0])], Options(keylog=(str(found.keys),)) if found.keys else Options())
+    assert len(tables["streams"]) == found.totals["connections"] > 2 * SMALL.connections
+    assert len(tables["frames"]) == sum(found.totals["commands"].values())
