@@ -232,3 +232,28 @@ def test_a_capture_that_begins_midway_says_what_plain_tcp_says(missed, tmp_path)
         return Counter((row["direction"], row["raw"], row["kind"]) for row in tables["raw_frames"].to_pylist())
 
     assert said(found) == said(plain)
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["captures there", "captures gone"])
+@pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-128-GCM"])
+def test_keys_that_come_two_runs_later_are_used(suite, kept, tmp_path):
+    """Where captures of earlier runs are there all is read; else what comes then, and nothing that was not sent."""
+    log = str(tmp_path / "keys.log")
+    [file] = Packaging(inside(log, suite)).files(DATA / CAPTURE, tmp_path)
+    one, several = Lake(Options(keylog=(log,))), Lake(kept=kept)
+    one.run([str(file)])
+    for number, part in enumerate(cut(file, tmp_path, [0.3, 0.5, 0.7])):
+        several.options = Options(keylog=(log,)) if number > 1 else Options()
+        several.run([part])
+    expected, found = one.rows(), several.rows()
+    if kept:
+        for name in ("streams", "raw_frames", "frames", "sessions", "deliveries", "compliance", "transports"):
+            assert found.get(name) == expected.get(name), name
+
+    def said(lake):
+        tables = [*lake.final.get("raw_frames", []), *lake.open.get("raw_frames", [])]
+        return Counter((row["direction"], row["raw"]) for table in tables for row in table.to_pylist() if row["kind"] == "frame")
+
+    read, sent = said(several), said(one)
+    assert not read - sent
+    assert sent if kept else len(read) < len(sent)
