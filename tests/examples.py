@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import pytest
 from hypothesis import settings
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
@@ -22,3 +23,8 @@ def one_in(share: int) -> settings:
 def every(share: int, cases: Sequence[Case]) -> Sequence[Case]:
     """Every so-manieth of many cases that are alike, from the first; all of them in the thorough profile."""
     return cases if THOROUGH else cases[::share]
+
+
+def slow_behind(count: int, cases: Sequence[Case]) -> list[Any]:
+    """Cases that are alike, as parameters: the first so many are fast tests, the others slow ones."""
+    return [case if number < count else pytest.param(case, marks=pytest.mark.slow) for number, case in enumerate(cases)]

@@ -41,7 +41,7 @@ IN_CLEAR = re.compile(r"CN-20|cleartext_credentials")
 """What is not found in TLS: a passcode in clear."""
 
 
-@pytest.mark.parametrize(("over", "name"), CASES)
+@pytest.mark.parametrize(("over", "name"), CASES[::2] + [pytest.param(*case, marks=pytest.mark.slow) for case in CASES[1::2]])
 def test_a_recorded_capture_inside_a_transport_gives_its_tables(over: str, name: str, tmp_path: Path) -> None:
     inside, before = Inside(over), textual if over == "sockjs" else as_they_are
     (tmp_path / "plain").mkdir(), (tmp_path / "inside").mkdir()

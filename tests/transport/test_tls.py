@@ -22,6 +22,7 @@ from tests.e2e.cutting import cut
 from tests.e2e.pure import Wire, wire_of
 from tests.e2e.runs import Lake
 from tests.e2e.truth import DATA
+from tests.examples import slow_behind
 from tests.mangler import segmentations as how
 from tests.mangler.losses import lost
 from tests.mangler.packagings import Packaging
@@ -71,7 +72,7 @@ def same(found: dict[str, list], expected: dict[str, list]) -> None:
 
 
 @pytest.mark.parametrize("record", [1 << 14, 7], ids=["records of segments", "small records"])
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", slow_behind(4, [*SUITES]))
 def test_the_same_octets_give_the_same_tables(suite, record, tmp_path):
     log = str(tmp_path / "keys.log")
     plain = wire(tmp_path / "plain", inside(None))
@@ -82,7 +83,7 @@ def test_the_same_octets_give_the_same_tables(suite, record, tmp_path):
     assert set(found["streams"].column("transport").to_pylist()) == {"tls"}
 
 
-@pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-256-GCM", "1.2 ChaCha20", "1.2 AES-128-CBC-SHA"])
+@pytest.mark.parametrize("suite", slow_behind(1, ["1.3 AES-256-GCM", "1.2 AES-256-GCM", "1.2 ChaCha20", "1.2 AES-128-CBC-SHA"]))
 @pytest.mark.parametrize("change", [smaller(50), lost(0.05, 2), lost(0.2, 7)], ids=["records in several segments", "5% lost", "20% lost"])
 def test_blocks_change_nothing(suite, change, tmp_path):
     log = str(tmp_path / "keys.log")
@@ -93,7 +94,7 @@ def test_blocks_change_nothing(suite, change, tmp_path):
 
 
 @pytest.mark.parametrize("most", [0, 512], ids=["few packets", "many packets"])
-@pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-128-GCM"])
+@pytest.mark.parametrize("suite", slow_behind(1, ["1.3 AES-256-GCM", "1.2 AES-128-GCM"]))
 def test_runs_change_nothing(suite, most, tmp_path):
     """In several runs with one file each, all that is in one run, cut within records too."""
     log = str(tmp_path / "keys.log")
@@ -148,7 +149,7 @@ def test_no_secret_is_in_any_table_or_state(tmp_path):
             assert secret.hex().encode() not in octets
 
 
-@pytest.mark.parametrize("share", [0.01, 0.1, 0.3])
+@pytest.mark.parametrize("share", slow_behind(1, [0.1, 0.01, 0.3]))
 @pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-128-GCM", "1.2 AES-128-CBC-SHA"])
 def test_loss_invents_nothing(suite, share, tmp_path):
     """Every frame that is read is one of those that were sent, and rows tile the octets."""

@@ -9,6 +9,7 @@ from tests.assembly.test_flow import InBlocks, rows
 from tests.e2e.cutting import cut
 from tests.e2e.runs import Lake
 from tests.e2e.truth import DATA
+from tests.examples import slow_behind
 from tests.mangler.losses import lost
 from tests.mangler.packagings import Packaging
 from tests.mangler.segmentations import as_they_are, cut_and_reordered, sent_again, smaller, without_handshake
@@ -74,8 +75,8 @@ def test_without_the_handshake_frames_that_chain_are_enough(how, tmp_path):
 
 
 CHANGES = {
-    "as they are": as_they_are, "small segments": smaller(50), "out of order": cut_and_reordered, "sent again": sent_again,
-    "lost": lost(0.05, 2), "more lost": lost(0.1, 5),
+    "lost": lost(0.05, 2), "as they are": as_they_are, "small segments": smaller(50), "out of order": cut_and_reordered,
+    "sent again": sent_again, "more lost": lost(0.1, 5),
 }  # fmt: skip
 
 
@@ -83,7 +84,7 @@ SOME = dict(list(INSIDE.items())[1:4]) | {"no handshake": {"handshake": False}, 
 
 
 @pytest.mark.parametrize("how", SOME.values(), ids=SOME)
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("change", slow_behind(1, list(CHANGES.values())), ids=CHANGES)
 def test_blocks_change_nothing(how, change, tmp_path):
     found = wire(CAPTURE, tmp_path, inside(**how), change)
     whole, in_blocks = rows(found.tables(block=20, assembly=Ended)), rows(found.tables(block=20, assembly=InBlocks))
@@ -92,7 +93,7 @@ def test_blocks_change_nothing(how, change, tmp_path):
         assert same(in_blocks[name]) == same(whole[name]), name
 
 
-@pytest.mark.parametrize("most", [0, 512], ids=["by the machines' states", "by segments"])
+@pytest.mark.parametrize("most", slow_behind(1, [0, 512]), ids=["by the machines' states", "by segments"])
 @pytest.mark.parametrize("how", SOME.values(), ids=SOME)
 def test_runs_change_nothing(how, most, tmp_path):
     """In several runs with one file each, all that is in one run."""
