@@ -13,16 +13,11 @@ from stompcap.capture.chains import MAX_BLOCK_OCTETS, block_octets
 from stompcap.capture.files import Window, open_capture
 from stompcap.capture.integers import u32
 from stompcap.capture.records import Walk
-from stompcap.capture.uris import is_uri
-from stompcap.capture.uris import size as uris_size
 from stompcap.columns import I64, Octets
 
 SECRETS_BLOCK = 0x0A
 TLS_KEY_LOG = 0x544C534B
 PACKET_BLOCKS = (2, 3, 6)
-MOST_REMOTE = 1 << 28
-"""Octets of a remote file that is fetched for secrets alone; of a larger one those before its packets are found."""
-
 HEAD, ENHANCED_HEAD = 20, 28
 """Octets of such a block before the secrets, and of one with a packet before the packet."""
 
@@ -33,8 +28,6 @@ def key_logs(path: str, *, behind: bool = True) -> Iterator[bytes]:
     if capture.format != "pcapng":
         return
     yield from _before_packets(capture)
-    if is_uri(path) and uris_size(path) > MOST_REMOTE:
-        return
     if not behind:
         return
     big = _is_big(capture.octets, 0)
