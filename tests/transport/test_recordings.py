@@ -170,7 +170,7 @@ def test_no_credential_and_no_key_is_in_tables_or_states(name: str) -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("name", slow_behind(3, [name for name in NAMES if capture_of(name).endswith(".pcap") and name not in MASKED]))
+@pytest.mark.parametrize("name", slow_behind(1, [name for name in NAMES if capture_of(name).endswith(".pcap") and name not in MASKED]))
 def test_runs_change_nothing(name: str, tmp_path: Path) -> None:
     """In several runs with one file each, all that is in one run, where the files are still there."""
     one, several = Lake(options_of(name)), Lake(options_of(name))
@@ -182,7 +182,7 @@ def test_runs_change_nothing(name: str, tmp_path: Path) -> None:
         assert found.get(table) == expected.get(table), table
 
 
-@pytest.mark.parametrize("name", slow_behind(1, [*MASKED]))
+@pytest.mark.parametrize("name", slow_behind(0, [*MASKED]))
 def test_what_refers_to_a_passcode_of_an_earlier_run_is_missing_and_not_wrong(name: str, tmp_path: Path) -> None:
     """A state has no passcode: a window of deflate lacks its octets. Lengths stay right."""
     one, several = Lake(options_of(name)), Lake(options_of(name))

@@ -223,7 +223,7 @@ def test_tshark_opens_the_same_octets(suite, tmp_path):
     assert theirs == {way: sum(row[f"octets_{way}"] for row in found) for way in ("c2s", "s2c")}
 
 
-@pytest.mark.parametrize("missed", [how.without_handshake, late], ids=["no SYN", "joined midway"])
+@pytest.mark.parametrize("missed", slow_behind(1, [how.without_handshake, late]), ids=["no SYN", "joined midway"])
 def test_a_capture_that_begins_midway_says_what_plain_tcp_says(missed, tmp_path):
     log = str(tmp_path / "keys.log")
     plain = wire(tmp_path / "plain", inside(None), missed, name="rabbitmq_dialogue.pcap").tables()
@@ -236,7 +236,7 @@ def test_a_capture_that_begins_midway_says_what_plain_tcp_says(missed, tmp_path)
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["captures there", "captures gone"])
-@pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-128-GCM"])
+@pytest.mark.parametrize("suite", slow_behind(1, ["1.3 AES-256-GCM", "1.2 AES-128-GCM"]))
 def test_keys_that_come_two_runs_later_are_used(suite, kept, tmp_path):
     """Where captures of earlier runs are there all is read; else what comes then, and nothing that was not sent."""
     log = str(tmp_path / "keys.log")
