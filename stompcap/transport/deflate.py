@@ -132,8 +132,25 @@ class _Window:
 
     def inflate(self, packed: bytes, most: int, keep: bool) -> bytes | None:
         """The octets of a message, None without `keep`; `length` is how many."""
-        found, self.length = list[bytes](), 0
-        rest = packed + TAIL
+        if keep:
+            out = self.machine.decompress(packed + TAIL, most + 1)
+            self.length = len(out)
+            if self.length > most:
+                raise _TooLarge(most)
+            self._remember(out)
+            if not self.machine.eof:
+                self._check()
+                return out
+            found, rest = [out], self.machine.unused_data
+            self.machine = _machine(self.last())
+            if not rest or rest == TAIL:
+                return out
+        else:
+            found, self.length, rest = [], 0, packed + TAIL
+        return self._blocks(found, rest, most, keep)
+
+    def _blocks(self, found: list[bytes], rest: bytes, most: int, keep: bool) -> bytes | None:
+        """The same for messages of several streams, and for those that are only measured."""
         while True:
             out = self.machine.decompress(rest, min(most + 1 - self.length, most + 1 if keep else AT_ONCE))
             self.length += len(out)
@@ -151,11 +168,15 @@ class _Window:
             rest = self.machine.unconsumed_tail
             if not rest and (keep or len(out) < AT_ONCE):
                 break
+        self._check()
+        return b"".join(found) if keep else None
+
+    def _check(self) -> None:
+        """No block may go on where a message ends."""
         probe = self.machine.copy()
         probe.decompress(LAST_BLOCK)
         if not probe.eof or probe.unused_data:
             raise zlib.error("a block goes on where the message ends")
-        return (found[0] if len(found) == 1 else b"".join(found)) if keep else None
 
     def prefix(self, packed: bytes, most: int) -> bytes:
         return self.machine.decompress(packed, most)

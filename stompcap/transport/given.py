@@ -34,6 +34,7 @@ class Given:
     _pieces: list[tuple[I64, I64, I64, I64, int, bool]] = field(default_factory=list)
     _opened: list[bytes] = field(default_factory=list)
     _size: int = 0
+    _one_by_one: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         ends = np.cumsum(self.below.length)
@@ -47,6 +48,7 @@ class Given:
         """Octets of the buffer; those of the first `floor` stretches are read by the one behind them."""
         if not position.size:
             return
+        self._take_opened()
         first, last = (np.searchsorted(self.starts, at, "right") - 1 for at in (position, position + length - 1))
         pieces = last - first + 1
         which = np.repeat(np.arange(position.size), pieces)
@@ -59,17 +61,28 @@ class Given:
 
     def opened(self, octets: bytes, by: int) -> None:
         """Octets that were opened, read by a stretch."""
-        if octets:
-            offset, length, of, position = (np.array([one]) for one in (self.offset, len(octets), by, self._size))
-            self._add(offset, length, of, position, OPENED)
-            self._opened.append(octets)
-            self._size += len(octets)
-            self.offset += len(octets)
+        if not octets:
+            return
+        if self.unsure:
+            self._take_opened()
+        self._one_by_one.append((self.offset, len(octets), by, self._size))
+        self._opened.append(octets)
+        self._size += len(octets)
+        self.offset += len(octets)
 
     def missing(self, octets: int, *, unsure: bool = False) -> None:
         """Octets that nobody can read; `unsure`: nobody knows how many."""
         self.offset += octets
-        self.unsure = self.unsure or unsure
+        if unsure and not self.unsure:
+            self._take_opened()
+            self.unsure = True
+
+    def _take_opened(self) -> None:
+        """Put what was opened one by one among the pieces."""
+        if self._one_by_one:
+            columns = np.array(self._one_by_one, np.int64).T
+            self._one_by_one.clear()
+            self._add(columns[0], columns[1], columns[2], columns[3], OPENED)
 
     def _add(self, offset: I64, length: I64, by: I64, position: I64, where: int) -> None:
         self._pieces.append((offset, length, by, position, where, self.unsure))
@@ -77,6 +90,7 @@ class Given:
 
     def result(self) -> tuple[Stretches, Bools, I64, Octets]:
         """The stretches; which of them are rows to be added, in order; where the octets of each of these begin and end; and the octets."""
+        self._take_opened()
         if not self._pieces:
             return NO_STRETCHES, np.empty(0, np.bool_), np.zeros(1, np.int64), np.empty(0, np.uint8)
         offset, length, by, position = (np.concatenate([one[k] for one in self._pieces]) for k in range(4))

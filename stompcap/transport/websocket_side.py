@@ -66,7 +66,8 @@ class Side(Direction):
     def begin(self, below: Stretches, octets: Octets) -> None:
         """Take what came of the direction since."""
         super().begin(below, octets)
-        self._first = self.given.floor
+        self._first, self._began = self.given.floor, -1
+        self._octets = self.given.buffer.data
 
     # octets
 
@@ -84,21 +85,25 @@ class Side(Direction):
         kinds = spans[:, frames.SPAN_KIND]
         wrong = self.numbers[NOTED] & 1 << frames.WRONG_MASK or (spans[kinds == frames.NOTE, frames.SPAN_FIRST] == frames.WRONG_MASK).any()
         masked = bool(self.state[frames.MASKED] or wrong)
+        special = np.flatnonzero(kinds != frames.PLAIN)
+        position, length = spans[:, frames.SPAN_POSITION], spans[:, frames.SPAN_LENGTH]
+        pieces = np.searchsorted(self.given.starts, np.maximum(position + length - 1, 0)[special], "right") - 1
+        firsts = np.searchsorted(self.given.starts, position[special], "right") - 1
         begin = 0
-        for at in np.flatnonzero(kinds != frames.PLAIN).tolist():
-            self.given.plain(spans[begin:at, frames.SPAN_POSITION], spans[begin:at, frames.SPAN_LENGTH], masked, floor)
+        columns = special, spans[special], np.maximum(pieces, floor), firsts
+        for at, (kind, where, size, first, ends), piece, begins in zip(*(one.tolist() for one in columns), strict=True):
+            if begin < at:
+                self.given.plain(position[begin:at], length[begin:at], masked, floor)
             begin = at + 1
-            kind, position, length, first, ends = spans[at].tolist()
-            piece = max(self.given.piece_at(max(position + length - 1, 0)), floor)
             if kind == frames.PACKED:
-                self._packed(position, length, ends, piece)
+                self._packed(where, size, ends, begins if size else piece, piece)
             elif kind == frames.CONTROL:
-                self._control(position, length, first, ends, piece)
+                self._control(where, size, first, ends, piece)
             elif kind == frames.NOTE:
-                self._note(first, piece, position)
+                self._note(first, piece, where)
             else:
-                self._skipped(length)
-        self.given.plain(spans[begin:, frames.SPAN_POSITION], spans[begin:, frames.SPAN_LENGTH], masked, floor)
+                self._skipped(size)
+        self.given.plain(position[begin:], length[begin:], masked, floor)
 
     def _note(self, says: int, piece: int, position: int) -> None:
         """A mistake of a kind is told once."""
@@ -127,12 +132,11 @@ class Side(Direction):
             detail = hashlib.blake2b(payload, digest_size=4).hexdigest() if payload else None
         self.tell(kind, piece, int(self.numbers[BEGAN]), len(payload), detail, 1)
 
-    def _packed(self, position: int, length: int, ends: int, piece: int) -> None:
-        """Octets of a compressed message, inflated when it is whole."""
+    def _packed(self, position: int, length: int, ends: int, first: int, piece: int) -> None:
+        """Octets of a compressed message in these stretches, inflated when it is whole."""
         if not self.held:
-            self._first = self.given.piece_at(position) if length else piece
-            self.numbers[BEGAN_PACKED] = self.below(position) if length else 0
-        octets = self.given.buffer[position : position + length].tobytes()
+            self._first, self._began = first, position
+        octets = self._octets[position : position + length].tobytes()
         if not ends & frames.ENDS_MESSAGE:
             self.held += octets
             return
@@ -140,7 +144,7 @@ class Side(Direction):
         found = self._inflater().message(packed, self.opened < OPENED_AT_ONCE)
         if found.length < 0:
             self.numbers[LOST_UNITS] += 1
-            self.tell(UNREADABLE, piece, int(self.numbers[BEGAN_PACKED]), len(packed), found.reason, 1)
+            self.tell(UNREADABLE, piece, self._begin_of_packed(), len(packed), found.reason, 1)
             self.given.missing(len(packed), unsure=True)
         elif found.octets is None:
             self.numbers[LOST_UNITS] += 1
@@ -148,6 +152,16 @@ class Side(Direction):
         else:
             self.opened += found.length
             self.given.opened(found.octets, self.by(min(self._first, piece), piece))
+
+    def _begin_of_packed(self) -> int:
+        """Where the compressed message under way began, in what the layer below gives."""
+        return int(self.numbers[BEGAN_PACKED]) if self._began < 0 else self.below(self._began)
+
+    def ended(self) -> None:
+        """What is left is held until more comes."""
+        if self.held and self.numbers[PHASE] == FRAMES:
+            self.numbers[BEGAN_PACKED] = self._begin_of_packed()
+        super().ended()
 
     def _skipped(self, length: int) -> None:
         """Octets of a message that cannot be read."""
