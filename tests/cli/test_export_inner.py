@@ -1,20 +1,25 @@
 """`stompcap export --inner`: what a stream carries as plain TCP, as the tables have it, whatever carried it."""
 
+from pathlib import Path
+
 import pytest
 
 from stompcap.errors import UsageError
 from stompcap.lake import tables as lakes
+from stompcap.options import Options
 from tests.cli.exported import Lake, tshark
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA
 from tests.mangler.packagings import Packaging
 from tests.transport.headers import behind, v2
 
+RECORDINGS = Path(__file__).parents[1] / "transport" / "recordings"
+INSIDE = [("rabbitmq_websocket.pcap", ""), ("rabbitmq_deflate.pcapng", ""), ("rabbitmq_tls.pcap", "rabbitmq_tls.keys.txt")]
 SAME = ("direction", "stream_offset", "length_octets", "kind", "raw")
 
 
-def lake_of(folder, path):
-    lake = Lake(folder, [path])
+def lake_of(folder, path, options=None):
+    lake = Lake(folder, [path], options)
     lakes.append(lake.where, "raw_frames", lake.tables["raw_frames"], ["batch"], "r")
     return lake
 
@@ -48,3 +53,20 @@ def test_inner_and_original_exclude_each_other(tmp_path):
     lake = lake_of(tmp_path, DATA / "rabbitmq_heartbeats.pcap")
     with pytest.raises(UsageError, match="exclude each other"):
         lake.export(lake.streams()[0]["stream_id"], "out.pcap", "--inner", "--original")
+
+
+@pytest.mark.parametrize(("name", "keys"), INSIDE)
+def test_what_was_inside_other_layers_is_in_it(name, keys, tmp_path):
+    lake = lake_of(tmp_path, RECORDINGS / name, Options(keylog=(str(RECORDINGS / keys),) if keys else ()))
+    for stream in [row for row in lake.streams() if row["protocol"] == "stomp"][:3]:
+        out, _ = lake.export(stream["stream_id"], "out.pcap", "--inner")
+        assert rows_of(tables_of([out])) == rows_of(lake.tables, stream["stream_id"])
+
+
+def test_the_packets_of_a_websocket_are_written_only_as_they_were_captured(tmp_path):
+    lake = lake_of(tmp_path, RECORDINGS / "rabbitmq_websocket.pcap")
+    stream = lake.streams()[0]
+    with pytest.raises(UsageError, match=r"inside websocket, where secrets cannot be masked; add --inner .* or --original"):
+        lake.export(stream["stream_id"])
+    out, _ = lake.export(stream["stream_id"], "out.pcap", "--original")
+    assert {row["transport"] for row in tables_of([out])["streams"].to_pylist()} == {"websocket"}
