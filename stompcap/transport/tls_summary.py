@@ -58,4 +58,6 @@ def _status(connection: Connection, sides: list[Side]) -> tuple[str, str | None]
         return NOT_DECRYPTED, "the key log does not have its secrets"
     if unopened and all(side.failed >= MOST_FAILED for side in sides if side.unopened):
         return (UNREADABLE if known else NOT_DECRYPTED), "no secret of the key log opens its records"
+    if unopened and not connection.hellos and not any(side.tried or side.failed for side in sides):
+        return UNREADABLE, "the server's hello was not captured"  # of TLS 1.2 the keys are made from both randoms
     return (PARTLY, "no record was opened yet") if unopened else (READ, None)

@@ -235,6 +235,24 @@ def test_a_capture_that_begins_midway_says_what_plain_tcp_says(missed, tmp_path)
     assert said(found) == said(plain)
 
 
+@pytest.mark.parametrize("way", ["sport", "dport"], ids=["from the server", "to the server"])
+@pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-128-GCM"])
+def test_one_direction_alone_is_read_where_its_keys_can_be_known(suite, way, tmp_path):
+    log = str(tmp_path / "keys.log")
+
+    def only(packets):
+        return [one for one in packets if getattr(one, way) == 61613]
+
+    plain = wire(tmp_path / "plain", inside(None), only).tables()
+    found = wire(tmp_path / "tls", inside(log, suite), only).tables(Options(keylog=(log,)))
+    if suite.startswith("1.2") and way == "dport":
+        [reason] = set(found["transports"].column("reason").to_pylist())
+        assert reason == "the server's hello was not captured"
+        assert "frames" not in found
+    else:
+        assert Counter(found["raw_frames"].column("raw").to_pylist()) == Counter(plain["raw_frames"].column("raw").to_pylist())
+
+
 @pytest.mark.parametrize("kept", [True, False], ids=["captures there", "captures gone"])
 @pytest.mark.parametrize("suite", slow_behind(1, ["1.3 AES-256-GCM", "1.2 AES-128-GCM"]))
 def test_keys_that_come_two_runs_later_are_used(suite, kept, tmp_path):
