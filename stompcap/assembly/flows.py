@@ -21,7 +21,7 @@ from stompcap.assembly.batch import StreamRows
 from stompcap.assembly.due import Going, Resumed
 from stompcap.assembly.listing import Listing
 from stompcap.assembly.parts import Part
-from stompcap.assembly.resume.connects import NO_CONNECTS, connects_of
+from stompcap.assembly.resume.connects import NO_CONNECTS, connects_of, layered
 from stompcap.assembly.resume.octets import KeptOctets
 from stompcap.assembly.task import Task
 from stompcap.assembly.together import Steps, Together, without_rows
@@ -128,7 +128,13 @@ class Flows:
             written[window.streams] = True
             resumed |= dict(zip(window.streams.tolist(), window.resumed, strict=True))
             for stream, more in connects_of(window, carried.segments, connects).items():
-                connects[stream] = connects.get(stream, NO_CONNECTS).followed_by(more)
+                if not layered(detection.stacks.get(stream, ())):
+                    connects[stream] = connects.get(stream, NO_CONNECTS).followed_by(more)
+        for stream, stack in detection.stacks.items():
+            known = connects.get(stream, NO_CONNECTS)
+            if layered(stack) and detected[stream] and not found.over[stream] and not known.frames:
+                below = together.outer if together.stacks.get(stream) else outer.stretches
+                connects[stream] = known.beginning(below.take(below.stream == stream), carried.segments, rows.passcodes.get(stream))
         yield from rows.without_octets(np.flatnonzero(detected & kept & ~written))
         others = np.flatnonzero(found.over & ~kept)
         if others.size:

@@ -23,6 +23,7 @@ from stompcap.transport.events import moved
 from stompcap.transport.keys import KeyLog, no_keys
 from stompcap.transport.layers import read_on
 from stompcap.transport.state import Stack
+from stompcap.transport.stretches import Stretches
 from stompcap.wire_order import END
 
 
@@ -69,7 +70,7 @@ class Together:
     `carried` has what the layers of connections give where these are known, and what TCP has of the others; `stacks` are those layers.
     `row` of each segment: first those of the steps, in their order, then those left of each connection, in theirs. Of each row, `number`
     is that of its packet, and `before` the number in wire order that was found earlier, END where none was. `came` are the octets of each
-    side that are not left from before.
+    side that are not left from before, and `outer` what TCP has of the steps.
     """
 
     carried: Carried
@@ -79,12 +80,14 @@ class Together:
     number: I64
     before: I64
     came: I64
+    outer: Stretches
 
     @staticmethod
     def of(step: Steps, left: Mapping[int, Underway], sources: Mapping[int, Source], keys: Callable[[], KeyLog] = no_keys) -> Together:
         """Steps, and the connections that went on, by their streams in them; `keys` are those of TLS connections."""
         found = step.reassembly
-        new, stacks = read_on(plain.carried(found, step.segments, sources, keys), {stream: one.layers for stream, one in left.items()})
+        tcp = plain.carried(found, step.segments, sources, keys)
+        new, stacks = read_on(tcp, {stream: one.layers for stream, one in left.items()})
         stretches, stalls = [new.stretches], [(found.zero_windows, found.retransmissions, found.clock_steps)]
         tables, row = [new.segments], new.segments.num_rows
         stream_of, number = [found.stream_of, found.stream_of[new.opened]], [step.number, step.number[new.opened]]
@@ -116,7 +119,7 @@ class Together:
         )  # fmt: skip
         own = np.delete(to, step.segments.num_rows + np.arange(new.opened.size))
         came = np.bincount(new.stretches.direction, new.stretches.length, 2 * len(new)).astype(np.int64).reshape(-1, 2)
-        return Together(carried, reassembly, stacks, own, numbers[order], np.concatenate(before)[order], came)
+        return Together(carried, reassembly, stacks, own, numbers[order], np.concatenate(before)[order], came, tcp.stretches.moved(0, to))
 
     def through(self, carried: Carried) -> Together:
         """The same, where more layers were opened."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,11 @@ from stompcap.columns import column
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.stomp.passcodes import MOST, giving
 from stompcap.tcp.join import end_to_end
+from stompcap.transport import layers, proxy
+from stompcap.transport.carried import Carried
+from stompcap.transport.keys import KeyLog, no_keys
 from stompcap.transport.octets import read
+from stompcap.transport.state import Stack
 from stompcap.transport.stretches import NO_STRETCHES, Stretches
 
 LARGEST = 1 << 16
@@ -39,14 +43,53 @@ class Connects:
         segments = pa.concat_tables([self.segments, more.segments]).combine_chunks()
         return Connects(end_to_end([self.stretches, moved]), segments, self.frames + more.frames)
 
-    def passcodes(self, sources: Mapping[int, Source], names: stomp.SecretNames) -> frozenset[bytes]:
-        """The secrets given in them, where the captures are still there; what was kept of the octets of others has none."""
+    def beginning(self, more: Stretches, segments: pa.Table, given: frozenset[bytes] | None) -> Connects:
+        """These and what TCP has of a connection with layers, until it has `given` secrets: later runs read it through the layers again.
+
+        Of more octets than a frame may have that is read again nothing is kept.
+        """
+        if not len(more) or int(self.stretches.length.sum() + more.length.sum()) > LARGEST:
+            return self
+        return replace(self.followed_by(replace(_of_frame(more, segments), frames=0)), frames=int(bool(given)))
+
+    def passcodes(
+        self, sources: Mapping[int, Source], names: stomp.SecretNames, stack: Stack = (), keys: Callable[[], KeyLog] = no_keys
+    ) -> frozenset[bytes]:
+        """The secrets given in them, where the captures are still there; what was kept of the octets of others has none.
+
+        `stack` are the connection's layers, which are read with `keys`.
+        """
         there = column(self.segments, "earlier") == NEW
         if not self.frames or not there.all():
             return frozenset()
+        if layered(stack):
+            return self._inside(sources, names, stack, keys)
         octets = read(self.stretches, self.segments, sources)
         rows = stomp.delimit(octets, Runs.whole(octets), names=names)
         return stomp.passcodes_of(octets, rows, names=names).get(0, frozenset())
+
+
+    def _inside(
+        self, sources: Mapping[int, Source], names: stomp.SecretNames, stack: Stack, keys: Callable[[], KeyLog]
+    ) -> frozenset[bytes]:
+        """The secrets in what the layers give."""
+        stretches, lengths = self.stretches.in_order(), np.zeros((1, 2), np.int64)
+        np.maximum.at(lengths, (stretches.stream, stretches.side), stretches.offset + stretches.length)
+        found = Carried(stretches, lengths, np.ones((1, 2), np.bool_), np.zeros(1, np.bool_), self.segments, sources, keys=keys)
+        stacks = dict[int, Stack]()
+        for one in stack:
+            found = layers.opened(found, np.zeros(1, np.int64), layers.of_kind(one.kind), stacks)
+        secrets = frozenset[bytes]()
+        for side in (0, 1):
+            octets = found.read(found.stretches.take(found.stretches.side == side))
+            rows = stomp.delimit(octets, Runs.whole(octets), names=names)
+            secrets |= stomp.passcodes_of(octets, rows, names=names).get(0, frozenset())
+        return secrets
+
+
+def layered(stack: Stack) -> bool:
+    """Whether what a connection says lies in no row of its segments."""
+    return any(one.kind != proxy.KIND for one in stack)
 
 
 NO_CONNECTS = Connects(NO_STRETCHES, SEGMENTS.empty_table(), 0)

@@ -119,9 +119,9 @@ class _Context:
         closed, again = self._columns(ZeroWindows, name + "zero"), self._columns(Retransmissions, name + "again")
         stalls = closed, again, self._columns(ClockSteps, name + "steps")
         stretches = self._columns(Stretches, name + "extents")
-        passcodes = connects.passcodes(self.task.sources, self.task.names)
         missing, listed = found.get(name + "missing", np.zeros(2, np.int64)), (found[name + "number"], found[name + "order"])
         layers = transport_state.unpacked(found, name)
+        passcodes = connects.passcodes(self.task.sources, self.task.names, layers, self.task.keys)
         waited = bool(found.get(name + "waited", True))
         given = found.get(name + "given", np.full(2, -1))
         state = learned, resumed, found[name + "conflicts"], stretches, rows, *listed, stalls, passcodes, connects, missing, layers, waited
