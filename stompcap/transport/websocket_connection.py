@@ -106,6 +106,9 @@ class Connection:
             if final and side.reached < below.octets[stream, side.side]:
                 side.hole(int(below.octets[stream, side.side]) - side.reached, side.end - side.at, False)
                 side.at = side.end
+            if final and side.numbers[PHASE] == LOST:  # what is not decided never will be
+                side.given.missing(side.end - side.at if len(side.given.below) else len(side.raw), unsure=True)
+                side.at, side.raw = side.end, b""
             side.ended()
 
     def _http(self, side: Side) -> bool:
