@@ -73,6 +73,8 @@ class Inflater:
 
     def message(self, packed: bytes, keep: bool = True) -> Inflated:
         """The next message. Without `keep` only its length is told, and what later ones need."""
+        if not packed:  # an empty message should have an octet (7.2.3.6)
+            return Inflated(0, b"")
         try:
             octets = self._one.inflate(packed, self.most, keep)
             certain = octets is not None
