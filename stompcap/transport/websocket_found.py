@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from stompcap.columns import Octets
 from stompcap.transport.deflate import AT_ONCE, Inflater, inflates
-from stompcap.transport.websocket_frames import BINARY, NOT_AGREED, NOT_SEEN, TEXT, head_length
-from stompcap.transport.websocket_search import FITS, LOOKED_INTO, OPEN, PERHAPS, WEAK_CHAIN, chained, content, frame_at, length_at, search
+from stompcap.transport.websocket_frames import BINARY, LONGEST_CONTROL, NOT_AGREED, NOT_SEEN, TEXT, head_length
+from stompcap.transport.websocket_search import (
+    FITS,
+    LOOKED_INTO,
+    OPEN,
+    PERHAPS,
+    WEAK,
+    WEAK_CHAIN,
+    chained,
+    content,
+    frame_at,
+    length_at,
+    search,
+)
 
 
 def first_frame(octets: Octets, begin: int, end: int, ended: bool, near: int, masked: int, deflate: int) -> tuple[int, int, int]:
@@ -19,6 +33,9 @@ def first_frame(octets: Octets, begin: int, end: int, ended: bool, near: int, ma
     while True:
         verdict = search(octets, begin, end, ended, near, masked, deflate, out)
         at, known, payload, behind = out.tolist()
+        if verdict == FITS and not _believed(octets, at, known):
+            begin = at + 1
+            continue
         if verdict != PERHAPS:
             return verdict, at, known
         if inflates(_payload(octets, at, payload, behind)):
@@ -32,6 +49,29 @@ def first_frame(octets: Octets, begin: int, end: int, ended: bool, near: int, ma
         begin = at + 1
 
 
+def _heads(octets: Octets, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+    """The heads that chain from a position on, as far as they are there: first octet, position, length of head and payload."""
+    while at + 2 <= end:
+        head = head_length(int(octets[at + 1]))
+        if at + head > octets.size:
+            return
+        length = int(length_at(octets, at))
+        yield int(octets[at]), at, head, length
+        at += head + length
+
+
+def _believed(octets: Octets, at: int, known: int) -> bool:
+    """Whether heads of which some have no content that shows anything are those of a message that goes on: its frames are large.
+
+    Octets of zero would be heads of empty frames else.
+    """
+    for first, _, _, length in _heads(octets, at, known):
+        least = 1 if first & 128 or first & 15 else LONGEST_CONTROL + 1
+        if first & 15 <= BINARY and length < least:
+            return False
+    return True
+
+
 def begins_midstream(octets: Octets) -> bool:
     """Whether these octets, before which others were sent, are frames that carry STOMP or SockJS."""
     begin = 0
@@ -40,9 +80,25 @@ def begins_midstream(octets: Octets) -> bool:
         if verdict != FITS:
             return False
         heads = chained(octets, at, octets.size)
-        if heads >= WEAK_CHAIN or (heads > 0 and at == 0 and _says_stomp(octets)):
+        if (heads >= WEAK_CHAIN and _carries(octets, at)) or (heads > 0 and at == 0 and _says_stomp(octets)):
             return True
         begin = at + 1
+
+
+def _carries(octets: Octets, at: int) -> bool:
+    """Whether most of the messages that begin in frames which chain are STOMP or SockJS, or inflate."""
+    fit = other = 0
+    for first, begin, head, length in _heads(octets, at, octets.size):
+        payload = begin + head
+        if first & 15 not in (TEXT, BINARY) or (first & 64 and (not first & 128 or payload + length > octets.size)):
+            continue
+        if first & 64:
+            fits = inflates(_payload(octets, begin, payload, payload + length))
+        else:
+            mask = payload - 4 if octets[begin + 1] & 128 else -1
+            fits = content(octets, payload, octets.size, length, mask)[0] in (FITS, WEAK, OPEN)
+        fit, other = fit + fits, other + (not fits)
+    return fit > other
 
 
 def _says_stomp(octets: Octets) -> bool:

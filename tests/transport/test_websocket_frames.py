@@ -20,6 +20,7 @@ from stompcap.transport.carried import Carried
 from stompcap.transport.events import CLOSE, PING, PONG, UNREADABLE
 from stompcap.transport.stretches import Stretches
 from stompcap.transport.websocket import WebSocket
+from stompcap.transport.websocket_found import begins_midstream
 from tests.transport.in_websocket import Writer, answer, frame, request
 
 DEFLATE = "permessage-deflate"
@@ -253,3 +254,19 @@ def test_dialogues_with_other_octets_and_holes_are_read_alike_however_they_come(
     again, same, others, _ = read(pieces, steps)
     assert [joined(one) for one in again] == [joined(one) for one in whole]
     assert (same, others) == (events, lengths)
+
+
+@pytest.mark.parametrize("octets", [
+    bytes(2000), b"\x81\x01x" * 30, b"\x81\x05hello" * 30, b"\x02\x00" * 50, random.Random(1).randbytes(1 << 16), b"SEND\n\nx\0" * 99,
+    b"\x82\x80abcd" * 20, b"\x81\x01\n\x81\x01\n",
+])  # fmt: skip
+def test_what_is_no_websocket_midway(octets):
+    assert not begins_midstream(np.frombuffer(bytearray(octets), np.uint8))
+
+
+@pytest.mark.parametrize("octets", [
+    b"\x81\x01\n" * 3, b"\xc1\x03\xe2\x02\x00" * 3, b"rest of a message" + b"\x81\x01\n" * 3, frame(b"SEND\nx:y\n\n\0", 1, mask=b"abcd"),
+    b"\x81\x01h" * 3, frame(b'a["MESSAGE\\n"]', 1), b"\x81\x7e\x10\x00MESSAGE\nx:y",
+])  # fmt: skip
+def test_what_is_a_websocket_midway(octets):
+    assert begins_midstream(np.frombuffer(bytearray(octets), np.uint8))
