@@ -239,7 +239,9 @@ def test_holes_are_read_alike_however_the_octets_come(seed, extensions):
         assert (same, others) == (events, lengths)
 
 
-@given(st.integers(0, 2**32), st.sampled_from(["", DEFLATE, f"{DEFLATE}; server_no_context_takeover"]), st.integers(1, 20), st.integers(1, 9))
+@given(
+    st.integers(0, 2**32), st.sampled_from(["", DEFLATE, f"{DEFLATE}; server_no_context_takeover"]), st.integers(1, 20), st.integers(1, 9)
+)  # fmt: skip
 def test_dialogues_with_other_octets_and_holes_are_read_alike_however_they_come(seed, extensions, changes, steps):
     """Behind a handshake: without one, what the side that comes first does about masks counts for the other."""
     dice = random.Random(seed)
