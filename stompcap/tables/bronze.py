@@ -250,7 +250,7 @@ TRANSPORTS = Table(
         text("subprotocol", "WebSocket: the sub-protocol that the server chose"),
         text("extensions", "WebSocket: the extensions that the server accepted, with their parameters"),
         integer("close_code", "WebSocket, SockJS: the code of the first Close", most=65535),
-        text("close_reason", "WebSocket, SockJS: the reason that it gives; TLS: the first fatal alert"),
+        text("close_reason", "TLS: the first fatal alert. What a Close of WebSocket or SockJS gives as its reason is not kept"),
         text("closed_by", "Who sent the first Close", *words.SIDES),
         *_units(),
         BATCH_ID,
