@@ -8,8 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
+from stompcap.capture.segment_columns import NOT_KEPT
 from stompcap.codes import PROTOCOL_OTHER
-from stompcap.columns import I64, Bools, Octets
+from stompcap.columns import I64, Bools, Octets, column
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport.carried import Carried
 from stompcap.transport.events import of_layer
@@ -123,9 +124,19 @@ def _read(
     layer: Layer, carried: Carried, before: Mapping[int, Arrays | None], below: Mapping[int, Stack]
 ) -> tuple[Carried, Sequence[Arrays]]:
     """What a layer gives of streams that have these layers below it; what it says is marked as said there."""
-    found, kept = layer.read(carried, np.array(list(before), np.int64), list(before.values()))
+    streams = np.array(list(before), np.int64)
+    found, kept = layer.read(_there(carried, streams), streams, list(before.values()))
     said = len(carried.events)
     if len(found.events) > said:
         depth = {stream: 1 + len(summaries_of(below.get(stream, ()))) for stream in before}
         found = replace(found, events=(*carried.events, *of_layer(found.events[said:], depth)))
     return found, kept
+
+
+def _there(carried: Carried, streams: I64) -> Carried:
+    """The same without octets of these streams that earlier runs did not keep: there is nothing that a layer could read."""
+    found = carried.stretches
+    nowhere = carried.segments.column("payload").is_null().to_numpy() & (column(carried.segments, "file_offset") == -1)
+    nowhere |= column(carried.segments, "earlier") >= NOT_KEPT
+    lost = nowhere[found.at] & np.isin(found.stream, streams)
+    return replace(carried, stretches=found.take(~lost)) if lost.any() else carried
