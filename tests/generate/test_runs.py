@@ -36,3 +36,20 @@ def test_runs_change_nothing(over: str, most: int, tmp_path: Path) -> None:
     assert rows[0].keys() == rows[1].keys()
     for name in rows[0]:
         assert rows[1][name] == rows[0][name], name
+
+
+def test_keys_that_come_when_captures_are_gone_show_no_octets_of_other_connections(tmp_path: Path) -> None:
+    made = generate(tmp_path / "made.pcap", Request("tls13", 5, wanted=Wanted(connections=6, messages=20)))
+    keys = Options(keylog=(str(made.keys),))
+    whole, lake = Lake(keys), Lake(kept=False, most=0)
+    whole.run([str(made.paths[0])])
+    for number, path in enumerate(cut(made.paths[0], tmp_path, [0.02, 0.5, 0.7])):
+        lake.options = keys if number == 2 else lake.options
+        lake.run([path])
+    frames = [
+        {(row["stream_id"], row["direction"], row["raw"]) for row in one.table("raw_frames").to_pylist() if row["kind"] == "frame"}
+        for one in (whole, lake)
+    ]
+    said = [{(way, raw) for _, way, raw in some} for some in frames]
+    assert said[1] <= said[0]
+    assert len(said[1]) > 30
