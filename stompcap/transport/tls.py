@@ -19,6 +19,7 @@ from stompcap.tcp.join import end_to_end
 from stompcap.transport import tls_connection, tls_state, tls_summary
 from stompcap.transport.carried import Carried
 from stompcap.transport.events import Event
+from stompcap.transport.keys import NO_KEYS
 from stompcap.transport.state import Arrays
 from stompcap.transport.stretches import NO_STRETCHES, Stretches
 from stompcap.transport.summary import Summary
@@ -28,6 +29,12 @@ from stompcap.transport.tls_records import HEAD, find_head
 from stompcap.transport.tls_side import Side
 
 KIND = "tls"
+KNOWN = 2
+"""Bit of a connection's `logged`: the key log has its secrets."""
+
+UP_TO_RANDOM = 34
+"""Octets of a hello up to the end of its random (RFC 8446, 4.1.2)."""
+
 FIRST = 1 << 14
 """Octets of a side that are read for its hello."""
 
@@ -87,8 +94,21 @@ class Tls:
         return [tls_summary.summary(kept)]
 
     def masked(self, kept: Arrays, secrets: frozenset[bytes]) -> Arrays:
-        """The same: of what was opened nothing is kept."""
-        return kept
+        """The same, for nothing is kept of what was opened.
+
+        Without a key only the head is kept of a record under way, which is not opened then, and of a hello its random.
+        """
+        if Connection.of(kept, NO_KEYS).logged & KNOWN:
+            return kept
+        most = {"held 0": HEAD, "held 1": HEAD, "hello 0": UP_TO_RANDOM, "hello 1": UP_TO_RANDOM}
+        return {**kept, **{name: _first_alone(kept[name], count) for name, count in most.items()}}
+
+
+def _first_alone(octets: Octets, count: int) -> Octets:
+    """As many octets, of which those behind the first so many are zeros."""
+    found: Octets = np.zeros_like(octets)
+    found[:count] = octets[:count]
+    return found
 
 
 def _hello(first: Octets) -> bool:

@@ -156,7 +156,9 @@ def test_what_shows_no_frame_is_not_kept(
     kept = rows(lake, "raw_frames") > 0
     assert kept <= any(shows_stomp(octets) for octets in (client, server))
     if not kept and "stream_state" in lake.open:
-        assert lake.table("stream_state").column("payload").null_count == rows(lake, "stream_state")
+        state = lake.table("stream_state")
+        segments = state.filter(pc.is_null(state.column("pieces")))  # the states of layers have numbers
+        assert segments.column("payload").null_count == segments.num_rows
 
 
 BINARY = np.random.default_rng(7).integers(1, 256, 4 << 20, np.uint8).tobytes().replace(b"\n", b"x")
