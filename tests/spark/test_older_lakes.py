@@ -86,6 +86,7 @@ def test_a_lake_that_others_work_with_goes_on(
 ) -> None:
     """Its files put together by others, gone on with, followed, damaged, repaired, and gone on with: all say what a new lake says."""
     lake, new = unpacked(commit, tmp_path), whole(commit)
+    lakes.create(str(lake))
     lakes.bring_up(str(lake))
     put_back(lake, Path(new.before).parent)
     first, second = parts(tmp_path / "parts", Path(new.after), (0.5,))
@@ -118,6 +119,7 @@ def test_a_lake_goes_on_where_its_captures_are_gone(commit: str, run: Runs, whol
 
 def test_a_state_that_nothing_can_read_is_computed_again(run: Runs, whole: Callable[[str], Whole], tmp_path: Path) -> None:
     lake, new = unpacked("334e90f", tmp_path), whole("334e90f")
+    lakes.create(str(lake))
     lakes.bring_up(str(lake))
     spoil(lake)
     put_back(lake, Path(new.before).parent)
@@ -127,6 +129,7 @@ def test_a_state_that_nothing_can_read_is_computed_again(run: Runs, whole: Calla
 
 def test_a_state_that_nothing_can_read_without_captures_stays_as_it_stood(run: Runs, whole: Callable[[str], Whole], tmp_path: Path) -> None:
     lake = unpacked("334e90f", tmp_path)
+    lakes.create(str(lake))
     lakes.bring_up(str(lake))
     spoil(lake)
     goes_on(lake, run, whole("334e90f"), lost=True)
