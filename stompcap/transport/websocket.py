@@ -23,8 +23,9 @@ from stompcap.transport.direction import OFFSET
 from stompcap.transport.given import put_together
 from stompcap.transport.state import Arrays
 from stompcap.transport.summary import Origin, Summary
-from stompcap.transport.websocket_connection import KEEPS, REFUSED, Connection, masked
+from stompcap.transport.websocket_connection import KEEPS, REFUSED, Connection
 from stompcap.transport.websocket_found import begins_midstream
+from stompcap.transport.websocket_stored import masked
 
 ASKS = re.compile(rb"(?i)\nupgrade[ \t]*:[^\r\n]*websocket")
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from stompcap.assembly.parts import Part
 from stompcap.assembly.resume import raw_places, segment_rows
+from stompcap.assembly.resume.connects import layered
 from stompcap.assembly.resume.octets import KeptOctets
 from stompcap.assembly.resume.raw_places import RawPlaces
 from stompcap.capture.files import Source
@@ -61,7 +62,7 @@ class OpenFlows:
         large[flow[goes_on & detected.is_stomp & ~reassembly.streams.sides.synced.all(axis=1)]] = False
         # of what layers have opened no octets lie in segments; where no states can be kept, such connections end with the run
         opened = np.zeros(len(reassembly.streams), np.bool_)
-        opened[[stream for stream, stack in detected.stacks.items() if any(one.kind != proxy.KIND for one in stack)]] = True
+        opened[[stream for stream, stack in detected.stacks.items() if layered(stack)]] = True
         large[flow[goes_on & opened]] = states
         small = states | ((packets <= MOST_PACKETS) & (kept_octets <= MOST_OCTETS))
         small[flow[goes_on & opened]] = False
