@@ -41,6 +41,13 @@ DELIVERY_STATUSES = ("auto", "settled", "voided", "unsettled", "open", "unknown"
 SETTLEMENTS = ("ack", "nack")
 SETTLED_BY = ("direct", "cumulative")
 TRANSACTION_OUTCOMES = ("committed", "aborted", "implicitly_aborted", "open", "unknown")
+JOINED_BY = ("identity", "unique", "ordered", "timestamp", "ambiguous", "none")
+NOT_JOINED = ("aborted", "refused", "no_consumer", "no_send", "octets_lost", "not_yet", "unknown")
+BOUNDED_BY = ("consumer", "prefetch", "broker", "network", "idle", "unknown")
+CLOSE_CAUSES = (
+    "disconnect", "error", "refused", "heartbeat_client", "heartbeat_server", "idle_cut", "size_limit", "slow_consumer", "tls_alert",
+    "websocket_close", "broker_stop", "vanished", "reset", "capture_end", "unknown",
+)
 RECEIPT_ANSWERS = ("RECEIPT", "ERROR")
 RECEIPT_STATUSES = ("answered", "refused", "unanswered", "open")
 
