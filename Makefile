@@ -21,7 +21,7 @@ setup: ## Set up only: .venv, a Java runtime if none is found, Delta's JARs, ker
 
 demo: setup ## Run the whole pipeline on the bundled captures of real brokers; ends with a summary
 	@rm -rf $(LAKE)
-	@.venv/bin/stompcap run data --lake $(LAKE)
+	@.venv/bin/stompcap run 'data/*.pcap*' --lake $(LAKE)
 	@.venv/bin/stompcap report --lake $(LAKE) -o $(REPORT)
 	@printf '\nThe lake:    %s\nThe report:  %s\n' "$(CURDIR)/$(LAKE)" "$(CURDIR)/$(REPORT)"
 
@@ -45,8 +45,8 @@ docs: setup ## Write the generated pages of docs/ anew, from the declarations in
 	@$(PY) -m stompcap.quality.catalogue >docs/quality.md
 	@$(PY) -m stompcap.cli.commands_page >docs/commands.md && $(PY) -m tests.site.python_page >docs/python.md
 	@$(PY) -m tests.e2e.documents docs
-	@lakes=$$(mktemp -d) && .venv/bin/stompcap run data --lake $$lakes/data --quiet && \
-		.venv/bin/stompcap run tests/transport/recordings --keylog 'tests/transport/recordings/*.keys.txt' --lake $$lakes/carried --quiet && \
+	@lakes=$$(mktemp -d) && .venv/bin/stompcap run 'data/*.pcap*' --lake $$lakes/data --quiet && \
+		.venv/bin/stompcap run data/transports --keylog 'data/transports/*.keys.txt' --lake $$lakes/carried --quiet && \
 		$(PY) -m tests.sql.document $$lakes/data $$lakes/carried >docs/sql.md; rm -rf $$lakes
 
 site: ## Build the documentation as a web site, into build/site; broken links are errors
@@ -67,7 +67,7 @@ score: setup ## Print how many stream sides of public traces are put together as
 
 record: setup ## Record the bundled captures anew from real brokers on this machine (needs root)
 	$(PY) -m data.recorder data
-	$(PY) -m data.recorder.transports tests/transport/recordings
+	$(PY) -m data.recorder.transports data/transports
 
 dist: setup ## Build the wheel and an environment for the workers of a cluster, into dist/
 	@.ci/dist

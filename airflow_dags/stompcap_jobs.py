@@ -79,7 +79,7 @@ PARAMS = {
     "deploy_mode": Param("client", enum=["client"], description="The driver runs beside Airflow's worker; docs/cluster.md says why"),
 }
 CAPTURES = Param(
-    [os.environ.get("STOMPCAP_CAPTURES", str(HOME / "data"))], type="array", items={"type": "string"},
+    [os.environ.get("STOMPCAP_CAPTURES", str(HOME / "data" / "*.pcap*"))], type="array", items={"type": "string"},
     description="Files, folders, globs or URIs; strftime's codes in them, %Y-%m-%d, stand for the days of the data interval",
 )
 SOURCE = Param("default", type="string", description="Capture point")

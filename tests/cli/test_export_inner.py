@@ -1,6 +1,5 @@
 """`stompcap export --inner`: what a stream carries as plain TCP, as the tables have it, whatever carried it."""
 
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ from tests.e2e.truth import DATA
 from tests.mangler.packagings import Packaging
 from tests.transport.headers import behind, v2
 
-RECORDINGS = Path(__file__).parents[1] / "transport" / "recordings"
+RECORDINGS = DATA / "transports"
 INSIDE = [("rabbitmq_websocket.pcap", ""), ("rabbitmq_deflate.pcapng", ""), ("rabbitmq_tls.pcap", "rabbitmq_tls.keys.txt")]
 SAME = ("direction", "stream_offset", "length_octets", "kind", "raw")
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "transports.md").read_text("utf-8")
 CASES = PAGE[PAGE.index("## What is read, case by case") : PAGE.index("## Secrets")]
 TESTS = "".join(path.read_text("utf-8") for path in (ROOT / "tests" / "transport").glob("test_*.py"))
-RECORDINGS = {path.name.split(".")[0] for path in (ROOT / "tests" / "transport" / "recordings").glob("*.pcap*")}
+RECORDINGS = {path.name.split(".")[0] for path in (ROOT / "data" / "transports").glob("*.pcap*")}
 NAMED = re.findall(r"`((?:test|rabbitmq|artemis|activemq|spring)_\w+)`", CASES)
 
 

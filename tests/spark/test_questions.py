@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-TRANSPORTS = Path(__file__).resolve().parents[1] / "transport" / "recordings"
+TRANSPORTS = Path(__file__).resolve().parents[2] / "data" / "transports"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql.md"
 
 

@@ -32,7 +32,7 @@ def test_folders_and_lists(spark: SparkSession) -> None:
     stompcap_spark.register(spark)
     everything = spark.read.format("pcap").load(str(DATA)).select("path").distinct().count()
     some = spark.read.format("pcap").load([str(DATA / "rabbitmq_midstream.pcap"), str(DATA / "artemis_midstream.pcapng")])
-    assert everything == len([path for path in DATA.iterdir() if path.suffix in (".pcap", ".pcapng")])
+    assert everything == len([path for path in DATA.rglob("*.pcap*") if path.suffix in (".pcap", ".pcapng")])
     assert some.select("path").distinct().count() == 2
 
 

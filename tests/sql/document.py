@@ -1,5 +1,5 @@
 """docs/sql.md, generated: `python -m tests.sql.document LAKE CARRIED > docs/sql.md`, with lakes of the bundled recordings: of data/, and
-of tests/transport/recordings/ with their key logs.
+of data/transports/ with their key logs.
 
 The questions are in questions.sql and, those to the second lake, in transports.sql. The tables, views and relations come from their
 declarations in the code.

@@ -20,10 +20,10 @@ from tests.e2e.cutting import cut
 from tests.e2e.pure import tables_of
 from tests.e2e.runs import Lake
 from tests.e2e.test_secrets import said_in
-from tests.e2e.truth import Observed, Session, captures, sessions, truths
+from tests.e2e.truth import DATA, Observed, Session, captures, sessions, truths
 from tests.examples import slow_behind
 
-RECORDINGS = Path(__file__).parent / "recordings"
+RECORDINGS = DATA / "transports"
 FALLBACK = "spring_fallback"
 NAMES = [name for path in truths(RECORDINGS) if (name := path.name.removesuffix(".truth.jsonl")) != FALLBACK]
 WITH_KEYS = [path.name.removesuffix(".keys.txt") for path in sorted(RECORDINGS.glob("*.keys.txt"))]

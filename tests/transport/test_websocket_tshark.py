@@ -12,7 +12,7 @@ from stompcap.options import Options
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA
 
-RECORDINGS = DATA.parent / "tests" / "transport" / "recordings"
+RECORDINGS = DATA / "transports"
 UNMASKED = 1 << 18
 """Octets of a frame that tshark unmasks: of a direction with a larger one, what is before their end is compared."""
 CONTINUATION, TEXT, BINARY = "0", "1", "2"
