@@ -68,7 +68,9 @@ class Conversation:
                 return
         self.truth.gaps.append({"direction": way, "stream_offset": offset, "length_octets": octets})
 
-    def connect(self, login: str = "generated", beats: tuple[str, str] = ("0,0", "0,0")) -> None:
+    def connect(
+        self, login: str = "generated", beats: tuple[str, str] = ("0,0", "0,0"), server: str = "RabbitMQ/3.13.7", session: str = ""
+    ) -> None:
         """CONNECT and CONNECTED, with the `heart-beat` header of each side; the passcode in clear, which is in no TLS, is a finding."""
         if not self.wire.key_log:
             self.truth.findings["CN-20"] = 1
@@ -76,14 +78,14 @@ class Conversation:
             ("accept-version", self.version), ("host", "/"), ("login", login), ("passcode", f"{login}-0000"), ("heart-beat", beats[0]),
         ], b""))  # fmt: skip
         self.pause(1, 20)
-        session = f"session-{self.dice.getrandbits(48):012x}"
+        session = session or f"session-{self.dice.getrandbits(48):012x}"
         self.say(False, ("CONNECTED", [
-            ("server", "RabbitMQ/3.13.7"), ("session", session), ("heart-beat", beats[1]), ("version", self.version),
+            ("server", server), ("session", session), ("heart-beat", beats[1]), ("version", self.version),
         ], b""))  # fmt: skip
 
-    def subscribe(self, destination: str, prefetch: int = 20) -> None:
-        """One subscription, of id 0 and mode client-individual."""
-        headers = [("id", "0"), ("destination", destination), ("ack", "client-individual"), ("prefetch-count", str(prefetch))]
+    def subscribe(self, destination: str, prefetch: int = 20, name: str = "0") -> None:
+        """One subscription, of mode client-individual."""
+        headers = [("id", name), ("destination", destination), ("ack", "client-individual"), ("prefetch-count", str(prefetch))]
         self.say(True, ("SUBSCRIBE", headers, b""))
 
     def body(self) -> bytes:
@@ -92,20 +94,26 @@ class Conversation:
         return b'{"note":"%s"}' % self.dice.randbytes(size // 2).hex().encode()
 
     def deliver(self, destination: str, captured: bool = True, small: bool = False) -> tuple[str, Row]:
-        """A MESSAGE; returns what an ACK names, and the row of its delivery."""
-        self._messages += 1
-        name = f"T_0@@{self.truth.client_port}@@{self._messages}"
+        """A MESSAGE of a body of its own; returns what an ACK names, and the row of its delivery."""
         body = b"x" * 40 if small else self.body()
-        headers = [
-            ("subscription", "0"), ("destination", destination), ("message-id", name), ("redelivered", "false"),
-            ("content-type", "application/json"), ("content-length", str(len(body))),
-        ]  # fmt: skip
+        return self.message([("destination", destination), ("redelivered", "false")], body, captured=captured)
+
+    def message(
+        self, headers: Headers, body: bytes, message_id: str = "", subscription: str = "0", captured: bool = True
+    ) -> tuple[str, Row]:
+        """A MESSAGE with those headers; returns what an ACK names, and the row of its delivery."""
+        self._messages += 1
+        name = f"T_{subscription}@@{self.truth.client_port}@@{self._messages}"
+        message_id = message_id or name
+        named = [("subscription", subscription), ("message-id", message_id), *headers]
+        named += [("content-type", "application/json"), ("content-length", str(len(body)))]
         if self.version == "1.2":
-            headers.append(("ack", name))
-        [frame] = self.say(False, ("MESSAGE", headers, body), captured=captured)
+            named.append(("ack", name))
+        [frame] = self.say(False, ("MESSAGE", named, body), captured=captured)
         row = {
-            "stream_offset": frame["stream_offset"], "message_id": name, "delivered_ns": frame["last_ns"], "status": "unsettled",
-            "settlement": None, "settled_by": None, "settled_ns": None, "ack_latency_us": None,
+            "stream_offset": frame["stream_offset"], "message_id": message_id, "subscription": subscription,
+            "delivered_ns": frame["last_ns"], "status": "unsettled", "settlement": None, "settled_by": None, "settled_ns": None,
+            "ack_latency_us": None,
         }  # fmt: skip
         if captured:
             self.truth.deliveries.append(row)
@@ -113,7 +121,8 @@ class Conversation:
 
     def settle(self, name: str, row: Row, command: str = "ACK", captured: bool = True) -> None:
         """ACK or NACK of one delivery."""
-        headers = [("id", name)] if self.version == "1.2" else [("subscription", "0"), ("message-id", name)]
+        named = [("subscription", row["subscription"]), ("message-id", row["message_id"])]
+        headers = [("id", name)] if self.version == "1.2" else named
         [frame] = self.say(True, (command, headers, b""), captured=captured)
         if not captured:
             row["status"] = "unknown"
@@ -123,8 +132,8 @@ class Conversation:
             status="settled", settlement=command.lower(), settled_by="direct", settled_ns=frame["first_ns"], ack_latency_us=latency
         )
 
-    def ask(self, command: str, headers: Headers, body: bytes = b"", captured: bool = True) -> None:
-        """A frame with a receipt, which `answer` brings."""
+    def ask(self, command: str, headers: Headers, body: bytes = b"", captured: bool = True) -> Row:
+        """A frame with a receipt, which `answer` brings; returns its row."""
         receipt = f"r-{len(self._receipts)}"
         [frame] = self.say(True, (command, [*headers, ("receipt", receipt)], body), captured=captured)
         row = {
@@ -134,6 +143,7 @@ class Conversation:
         self._receipts.append(row)
         if captured:
             self.truth.receipts.append({name: value for name, value in row.items() if name != "first_ns"})
+        return frame
 
     def answer(self) -> None:
         """RECEIPT to the last frame that asked for one."""

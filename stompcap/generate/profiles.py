@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from stompcap.generate.conversation import MS, Conversation, to
+from stompcap.generate.passed_on import ACTIVEMQ, RABBITMQ, passed_on
 from stompcap.generate.silences import broken_heart_beats
 from stompcap.generate.transcript import events
 from stompcap.generate.transports import OVER, PROBE
@@ -164,7 +165,10 @@ ONE: dict[str, Callable[[Random, Wanted], Conversation]] = {
     "rotation": rotation,
     "carried": carried,
 }
-PROFILES = (*(name for name in ONE if name != "carried"), "violations", *OVER)
+PASSED_ON = {"journeys": RABBITMQ, "journeys-activemq": ACTIVEMQ}
+"""Groups whose connections share a broker and a clock."""
+
+PROFILES = (*(name for name in ONE if name != "carried"), "violations", *PASSED_ON, *OVER)
 
 
 def made(name: str, seed: int, wanted: Wanted) -> list[tuple[Session, Conversation]]:
@@ -172,6 +176,8 @@ def made(name: str, seed: int, wanted: Wanted) -> list[tuple[Session, Conversati
     dice = Random(seed)  # noqa: S311 - traffic that anyone can make again is wanted
     if name == "violations":
         return violations(dice, wanted)
+    if name in PASSED_ON:
+        return [(talk.session(), talk) for talk in passed_on(dice, wanted.connections, wanted.messages, PASSED_ON[name])]
     if name in OVER:
         name, wanted = "carried", replace(wanted, over=name)
     talks = [ONE[name](dice, wanted) for _ in range(wanted.connections)]

@@ -8,14 +8,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 Rows = list[dict[str, Any]]
-TIMES = ("first_ns", "last_ns", "delivered_ns", "settled_ns")
+TIMES = ("first_ns", "last_ns", "delivered_ns", "settled_ns", "sent_ns", "effective_ns", "message_ns")
 
 
 @dataclass
 class Truth:
     """One connection. Times count from its first packet; `note` says what it is for.
 
-    `findings` are failures by rule id; where `others` is true, the connection breaks those rules at least once, and perhaps others.
+    `sends` and `journeys` are noted where a broker passes messages on: each SEND, and of each MESSAGE the SEND that it came of, by the
+    number of its connection. `findings` are failures by rule id; where `others` is true, the connection breaks those rules at least once,
+    and perhaps others.
     """
 
     client_port: int
@@ -24,6 +26,8 @@ class Truth:
     deliveries: Rows = field(default_factory=list)
     transactions: Rows = field(default_factory=list)
     receipts: Rows = field(default_factory=list)
+    sends: Rows = field(default_factory=list)
+    journeys: Rows = field(default_factory=list)
     heartbeats: Rows = field(default_factory=list)
     gaps: Rows = field(default_factory=list)
     layers: Rows = field(default_factory=list)
@@ -33,7 +37,7 @@ class Truth:
     def placed(self, client_ip: str, start_ns: int) -> dict[str, Any]:
         """As an object, with its client's address and times since the epoch."""
         found = {"client_ip": client_ip} | asdict(self)
-        for rows in (found["frames"], found["deliveries"]):
+        for rows in (found["frames"], found["deliveries"], found["sends"], found["journeys"]):
             for row in rows:
                 row.update({name: row[name] + start_ns for name in TIMES if row.get(name) is not None})
         return found

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stompcap.generate.group import EPOCH_NS, FILE_HEADER, FIRST_CLIENT, Group
-from stompcap.generate.profiles import Wanted, made
+from stompcap.generate.profiles import PASSED_ON, Wanted, made
 from stompcap.generate.transports import PROBE
 from stompcap.generate.truth import totals
 
@@ -50,7 +50,8 @@ def generate(path: Path, request: Request) -> Written:
     """
     talks = made(request.profile, request.seed, request.wanted)
     probes = sum(talk.truth.note == PROBE for _, talk in talks)
-    group = Group([session for session, _ in talks], among=len(talks) - probes)
+    apart = {"spread_ns": 0} if request.profile in PASSED_ON else {}
+    group = Group([session for session, _ in talks], among=len(talks) - probes, **apart)
     clones = max(1, -(-(request.octets - len(FILE_HEADER)) // len(group.octets)))
     if request.profile == "rotation":
         clones, paths = 1, _rotated(path, group, request.file_s)

@@ -29,7 +29,12 @@ Out = Annotated[
     ),
 ]
 Profile = Annotated[
-    str, typer.Option("--profile", metavar="NAME", help=f"{NAMES}. The last seven are one conversation, carried by each of these.")
+    str,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help=f"{NAMES}. journeys are producers and consumers of one broker; the last seven are one conversation, carried by each of these.",
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed and options give the same bytes.")]
 Size = Annotated[
