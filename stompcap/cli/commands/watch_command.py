@@ -14,16 +14,21 @@ from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import on_stderr
 from stompcap.cli.rounds import COUNTED, Rounds
 from stompcap.cli.stderr import note
-from stompcap.errors import CaptureError
+from stompcap.errors import CaptureError, UsageError
 from stompcap.lake import tables as lakes
 from stompcap.lake.query import whole
 from stompcap.options import Options
+from stompcap.visible import visible
 
 if TYPE_CHECKING:
     from pipelines.result import Result
 
 Folders = Annotated[list[str], typer.Argument(metavar="FOLDER...", help="Folders, globs, URIs, or growing files.", show_default=False)]
 Every = Annotated[str, typer.Option("--every", help="How far apart rounds begin (10s, 5min), and how long a file stands still to be read.")]
+Metrics = Annotated[
+    str | None,
+    typer.Option("--metrics", metavar="[HOST:]PORT", help="Answer Prometheus there, at /metrics. HOST: this machine alone."),
+]
 READING, WHERE, VERBOSITY = common.Reading(), common.Where(), common.Verbosity()
 
 
@@ -36,6 +41,7 @@ def watch(
     folders: Folders,
     lake: common.Lake,
     every: Every = "60s",
+    metrics: Metrics = None,
     reading: common.Reading = READING,
     body_preview: common.BodyPreview = Options.body_preview,
     keep_credentials: common.KeepCredentials = Options.keep_credentials,
@@ -50,7 +56,17 @@ def watch(
     )
     every_s = common.seconds("--every", every)
     _demand(folders)
-    _endless(folders, lake, options, every_s, where, verbosity)
+    _endless(folders, lake, options, every_s, _place(metrics), where, verbosity)
+
+
+def _place(metrics: str | None) -> tuple[str, int] | None:
+    """Host and port of --metrics; raises UsageError."""
+    if metrics is None:
+        return None
+    host, _, port = metrics.rpartition(":")
+    if not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise UsageError(f"--metrics {visible(metrics, 40)}: must be a port from 1 to 65535, or HOST:PORT")
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _demand(folders: Sequence[str]) -> None:
@@ -63,9 +79,17 @@ def _demand(folders: Sequence[str]) -> None:
             raise CaptureError(name, "no such folder or file; check the name")
 
 
-def _endless(folders: Sequence[str], lake: str, options: Options, every_s: int, where: common.Where, verbosity: common.Verbosity) -> None:
+def _endless(
+    folders: Sequence[str], lake: str, options: Options, every_s: int, metrics: tuple[str, int] | None, where: common.Where,
+    verbosity: common.Verbosity,
+) -> None:
     """Start the session, then do round after round."""
     common.keep_replaced(where)
+    from pipelines.watching.exporter import Exporter, serve
+
+    exporter = Exporter(lake) if metrics else None
+    if exporter and metrics:
+        serve(exporter, *metrics)
     session = common.session(where.master, where.conf)
     session.begin()  # in parallel with the imports that follow
     from pipelines.job import Job
@@ -76,6 +100,8 @@ def _endless(folders: Sequence[str], lake: str, options: Options, every_s: int, 
     from stompcap.spark.session import lost
 
     lakes.create(lake)
+    if exporter:
+        exporter.update()
     if not verbosity.quiet and not compiled():
         note("compiling the kernels first, which takes a minute; stompcap prepare does it ahead")
     spark, tell = session(), Rounds(verbosity)
@@ -87,6 +113,8 @@ def _endless(folders: Sequence[str], lake: str, options: Options, every_s: int, 
             try:
                 before = counted(lake)
                 result = execute(job, stages, paths, wait_s=where.wait or every_s)
+                if exporter:
+                    exporter.update()
                 tell.new = {table: max(0, rows - before[table]) for table, rows in counted(lake).items()}
                 return result
             except Exception:
