@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from pipelines.watching.exporter import MOST_DESTINATIONS, OTHER, Exporter, serve
+from pipelines.watching.exporter import MOST_DESTINATIONS, OTHER, TOTALS, Exporter, serve
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import tables as lakes
 from stompcap.lake.paths import location
@@ -104,3 +104,13 @@ def test_it_answers_on_its_port_and_says_so_when_it_cannot(lake: str) -> None:
         assert b"stompcap_seconds_behind 30.0" in answer.read()
     with pytest.raises(EnvironmentProblem, match=rf"--metrics 127\.0\.0\.1:{port}: cannot listen there \(Address already in use\)"):
         serve(exporter, "127.0.0.1", port)
+
+
+def test_the_page_lists_all_metrics_with_their_labels() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "watch.md").read_text("utf-8")
+    listed = {row.split("`")[1]: row for row in page.splitlines() if row.startswith("| `stompcap_")}
+    for one in TOTALS:
+        kind = "histogram" if one.buckets else "gauge" if one.falls else "counter"
+        row = listed.pop(one.name if one.buckets or one.falls else f"{one.name}_total")
+        assert f"| {kind} | {', '.join(f'`{label}`' for label in one.labels)}".rstrip() in row
+    assert set(listed) == {"stompcap_seconds_behind"}
