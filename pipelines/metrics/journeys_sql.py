@@ -1,0 +1,285 @@
+"""The SQL of table journeys: which SEND a MESSAGE comes from, by what can be known, in steps that DuckDB and Spark both understand.
+
+MESSAGEs and SENDs of one key (source, destination, digest of the content) are brought into one sequence by time. Every step is a window
+over such a sequence, or a join by number in it, so that 100,000 equal bodies cost what 100,000 others do, and tasks are made by digest.
+
+Nothing looks further than some horizons of time: what lies beyond changes no row, so a run may leave it out (`pipelines.metrics.journeys`).
+"""
+
+# ruff: noqa: S608  the SQL consists of our own constants and of numbers
+
+from __future__ import annotations
+
+from string import Template
+
+HORIZON_NS = 3600 * 10**9
+"""How long a MESSAGE may come behind its SEND to be joined to it."""
+
+LONG = 2
+"""Horizons that a sequence of equal messages may last without a pause of one, for its messages to be told apart by their order."""
+
+REACH = LONG + 2
+"""Horizons that a row's neighbours may lie away from it."""
+
+KEY = "source, destination_name, content_hash, producer, lane"
+"""What the SEND and the MESSAGE of a journey have in common: of ActiveMQ also the connection that the message id names, as far as it is
+captured; of a topic it is looked at for each subscription by itself."""
+
+ORDER = "ORDER BY at_ns, step DESC, stream_id, stream_offset"
+UPTO = f"{ORDER} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+
+LIVES = """
+lives AS (
+    SELECT c.stream_id, c.source, c.first_ns, c.last_ns, c.gap_octets_c2s, c.gap_octets_s2c,
+           c.inner_gap_octets_c2s, c.inner_gap_octets_s2c, s.server_product,
+           CASE WHEN s.server_product = 'ActiveMQ' AND s.session LIKE 'ID:%' THEN s.session END AS session,
+           coalesce(c.clock_difference_min_us <= 0 AND c.clock_difference_max_us >= 0, true) AS agrees,
+           CASE WHEN c.clock_difference_min_us <= c.clock_difference_max_us
+                     AND (c.clock_difference_min_us > 0 OR c.clock_difference_max_us < 0)
+                THEN c.clock_difference_min_us * 1000 ELSE 0 END AS ahead_ns
+    FROM streams c LEFT JOIN sessions s ON s.stream_id = c.stream_id
+)"""
+"""Connections: of ActiveMQ its id, whether the clocks of both directions agree, by how much that of the broker's is ahead at least."""
+
+MESSAGES = f"""
+sent AS (
+    SELECT l.source, x.stream_id, x.stream_offset, x.sent_ts AS ts, x.sent_ns, x.effective_ns, coalesce(x.effective_ns, x.sent_ns) AS at_ns,
+           x.destination, x.destination_name, x.content_hash, x.length_octets AS octets, coalesce(x.own_id, false) AS alone,
+           coalesce(l.session, '') AS producer, CASE WHEN l.session IS NOT NULL THEN x.number END AS number, l.agrees,
+           l.server_product, x.body_octets, x.body_hash, x.receipt_us,
+           CASE WHEN x.transaction_outcome IN ('aborted', 'implicitly_aborted') THEN 'aborted'
+                WHEN x.receipt_status = 'refused' THEN 'refused' END AS undone
+    FROM sends x JOIN lives l ON l.stream_id = x.stream_id
+    WHERE $sends
+), named AS (
+    SELECT l.source, d.stream_id, d.stream_offset, d.delivered_ts AS ts, d.first_ns, d.first_ns - l.ahead_ns AS at_ns,
+           d.destination, d.destination_name,
+           d.content_hash, d.body_octets, d.body_hash, d.broker_timestamp_us, coalesce(d.redelivered, false) AS marked, l.agrees,
+           l.server_product, d.subscription,
+           CASE WHEN d.destination_name LIKE 'topic/%' THEN concat(d.stream_id, '/', coalesce(d.subscription, '')) ELSE '' END AS lane,
+           CASE WHEN l.server_product IN ('ActiveMQ', 'Artemis') THEN d.message_id END AS broker_id,
+           d.producer_session AS connection, d.producer_number AS number
+    FROM deliveries d JOIN lives l ON l.stream_id = d.stream_id
+    WHERE $deliveries
+), known AS (
+    SELECT DISTINCT source, session FROM lives WHERE session IS NOT NULL
+), got AS (
+    SELECT n.*, coalesce(k.session, '') AS producer,
+           lag(n.at_ns) OVER same_id AS before_ns, first_value(n.at_ns) OVER same_id AS head_ns,
+           first_value(n.stream_id) OVER same_id AS head_stream_id, first_value(n.stream_offset) OVER same_id AS head_offset
+    FROM named n LEFT JOIN known k ON k.source = n.source AND k.session = n.connection
+    WINDOW same_id AS (PARTITION BY n.source, n.destination_name, n.content_hash, n.lane, n.broker_id
+                       ORDER BY n.at_ns, n.stream_id, n.stream_offset)
+), message AS (
+    SELECT *, coalesce(broker_id IS NOT NULL AND at_ns - before_ns <= {HORIZON_NS}, false) AS repeated FROM got
+), identified AS (
+    SELECT m.stream_id, m.stream_offset, s.stream_id AS send_stream_id, s.stream_offset AS send_offset
+    FROM message m JOIN sent s ON s.source = m.source AND s.producer = m.producer AND s.number = m.number
+    WHERE m.producer <> '' AND s.undone IS NULL AND coalesce(m.body_hash = s.body_hash, true)
+          AND coalesce(abs(m.at_ns - s.at_ns) <= {HORIZON_NS}, true)
+)"""
+"""SENDs, and MESSAGEs: which repeat an earlier one by the broker's id, and which name their SEND.
+
+ActiveMQ's message-id is the id of the producer's connection, as its CONNECTED has it in header session, and the number of the SEND in it
+(ProtocolConverter: producer -1:1 of the connection, and a sequence of message ids)."""
+
+EVENTS = f"""
+candidates AS (
+    SELECT * FROM sent
+    WHERE undone IS NULL AND at_ns IS NOT NULL AND content_hash IS NOT NULL AND number IS NULL
+), taking AS (
+    SELECT m.*, CASE WHEN m.broker_id IS NULL AND m.marked THEN 0 ELSE -1 END AS step
+    FROM message m LEFT JOIN identified i ON i.stream_id = m.stream_id AND i.stream_offset = m.stream_offset
+    WHERE i.stream_id IS NULL AND NOT m.repeated AND m.at_ns IS NOT NULL AND m.content_hash IS NOT NULL
+), lanes AS (
+    SELECT DISTINCT {KEY} FROM taking WHERE lane <> ''
+), offered AS (
+    SELECT source, destination_name, content_hash, producer, '' AS lane, at_ns, stream_id, stream_offset, octets, alone
+    FROM candidates WHERE destination_name NOT LIKE 'topic/%'
+    UNION ALL
+    SELECT c.source, c.destination_name, c.content_hash, c.producer, l.lane, c.at_ns, c.stream_id, c.stream_offset, c.octets, c.alone
+    FROM candidates c JOIN lanes l ON l.source = c.source AND l.destination_name = c.destination_name
+         AND l.content_hash = c.content_hash AND l.producer = c.producer
+), numbered AS (
+    SELECT *, row_number() OVER in_lane AS nth, lag(at_ns) OVER in_lane AS earlier_ns
+    FROM offered WINDOW in_lane AS (PARTITION BY {KEY} ORDER BY at_ns, stream_id, stream_offset)
+), events AS (
+    SELECT {KEY}, at_ns, 1 AS step, stream_id, stream_offset, at_ns AS offered_ns, earlier_ns FROM numbered
+    UNION ALL
+    SELECT {KEY}, at_ns, step, stream_id, stream_offset, CAST(NULL AS BIGINT) AS offered_ns, CAST(NULL AS BIGINT) AS earlier_ns FROM taking
+)"""
+"""The sequences: a step of 1 is a SEND, of -1 a MESSAGE; of 0 one that a broker marks as delivered before without saying which it is."""
+
+WALK = f"""
+before AS (
+    SELECT *, lag(at_ns) OVER (PARTITION BY {KEY}, abs(step) {ORDER}) AS previous_ns,
+           sum(CASE WHEN step = 1 THEN 1 ELSE 0 END) OVER in_lane AS offers,
+           max(offered_ns) OVER in_lane AS latest_ns, max(earlier_ns) OVER in_lane AS second_ns
+    FROM events WINDOW in_lane AS (PARTITION BY {KEY} {UPTO})
+), chained AS (
+    SELECT *, sum(CASE WHEN at_ns - previous_ns <= {HORIZON_NS} THEN 0 ELSE 1 END) OVER (PARTITION BY {KEY}, abs(step) {UPTO}) AS chain
+    FROM before
+), summed AS (
+    SELECT *, sum(step) OVER (PARTITION BY {KEY}, abs(step), chain {UPTO}) AS height,
+           max(at_ns) OVER whole - min(at_ns) OVER whole > {LONG * HORIZON_NS} AS endless
+    FROM chained WINDOW whole AS (PARTITION BY {KEY}, abs(step), chain)
+), floored AS (
+    SELECT *, least(0, coalesce(min(height) OVER (PARTITION BY {KEY}, abs(step), chain {ORDER}
+                                                  ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS low
+    FROM summed
+), waiting AS (
+    SELECT *, step = -1 AND height < low AS excess, height - step - low AS waited FROM floored
+), bursts AS (
+    SELECT *, sum(CASE WHEN excess OR (step = 1 AND waited = 0) THEN 1 ELSE 0 END) OVER (PARTITION BY {KEY}, abs(step), chain {UPTO})
+              AS burst,
+           max(CASE WHEN excess THEN 1 ELSE 0 END) OVER (PARTITION BY {KEY}, abs(step), chain) = 1 AS spoiled
+    FROM waiting
+), ranked AS (
+    SELECT *, sum(step) OVER whole AS rest,
+           sum(CASE WHEN step = -1 THEN 1 ELSE 0 END) OVER (PARTITION BY {KEY}, abs(step), chain, burst {UPTO}) AS place,
+           min(CASE WHEN step = 1 THEN offers END) OVER whole AS first_offer
+    FROM bursts WINDOW whole AS (PARTITION BY {KEY}, abs(step), chain, burst)
+), asked AS (
+    SELECT *, coalesce(at_ns - latest_ns <= {HORIZON_NS}, false) AS possible,
+           coalesce(at_ns - latest_ns <= {HORIZON_NS}, false) AND coalesce(at_ns - second_ns > {HORIZON_NS}, true) AS single,
+           step = -1 AND rest = 0 AND NOT excess AND NOT spoiled AND NOT endless AS in_order
+    FROM ranked WHERE step < 1
+)"""
+"""Of each MESSAGE: how many SENDs it could be; and its place in a burst, which begins where nothing waits and ends where nothing waits.
+
+`height` less `low` is how many SENDs wait behind an event; a MESSAGE for which none waits is in excess: a SEND is not captured."""
+
+LOST = f"""
+lossy AS (
+    SELECT * FROM lives WHERE gap_octets_c2s > 0 OR gap_octets_s2c > 0 OR inner_gap_octets_c2s > 0 OR inner_gap_octets_s2c > 0
+), pieces AS (
+    SELECT l.source, r.stream_id, r.direction, r.kind, r.length_octets, r.kind IN ('frame', 'eol') AS whole,
+           coalesce(lag(r.last_ns) OVER in_stream, l.first_ns) AS from_ns, coalesce(lead(r.first_ns) OVER in_stream, l.last_ns) AS to_ns,
+           sum(CASE WHEN r.kind IN ('frame', 'eol') THEN 1 ELSE 0 END)
+               OVER (PARTITION BY r.stream_id, r.direction ORDER BY r.stream_offset ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+               AS island
+    FROM raw_frames r JOIN lossy l ON l.stream_id = r.stream_id
+    WINDOW in_stream AS (PARTITION BY r.stream_id, r.direction ORDER BY r.stream_offset)
+), holes AS (
+    SELECT source, direction, sum(length_octets) AS octets,
+           CAST(floor(min(from_ns) / {HORIZON_NS}) AS BIGINT) AS first_slot, CAST(floor(max(to_ns) / {HORIZON_NS}) AS BIGINT) AS last_slot
+    FROM pieces WHERE NOT whole GROUP BY source, stream_id, direction, island
+    HAVING count_if(kind = 'gap') > 0
+), slots AS (
+    SELECT DISTINCT source, slot FROM (
+        SELECT source, CAST(floor(at_ns / {HORIZON_NS}) AS BIGINT) AS slot FROM message
+        UNION ALL SELECT source, CAST(floor(at_ns / {HORIZON_NS}) AS BIGINT) AS slot FROM sent
+    ) either
+), lost AS (
+    SELECT s.source, s.slot, max(CASE WHEN h.direction = 'c2s' AND h.last_slot >= s.slot - 1 AND h.first_slot <= s.slot
+                                      THEN h.octets END) AS sent_octets,
+           max(CASE WHEN h.direction = 's2c' AND h.last_slot >= s.slot AND h.first_slot <= s.slot + 1 THEN h.octets END) AS got_octets
+    FROM slots s JOIN holes h ON h.source = s.source AND h.first_slot <= s.slot + 1 AND h.last_slot >= s.slot - 1
+    GROUP BY s.source, s.slot
+)"""
+"""What of each direction is missing from the capture: the longest hole in a span of one horizon and the one before it (behind it)."""
+
+JOINED = f"""
+decided AS (
+    SELECT a.source, a.destination_name, a.content_hash, a.producer, a.lane, a.at_ns, a.step, a.stream_id, a.stream_offset,
+           n.stream_id AS send_stream_id, n.stream_offset AS send_offset,
+           CASE WHEN a.single AND n.alone THEN 'unique'
+                WHEN NOT a.possible THEN 'none'
+                WHEN coalesce(x.sent_octets >= n.octets, false) THEN 'lost'
+                WHEN a.single AND (a.step = 0 OR NOT (a.endless OR a.spoiled)) THEN 'unique'
+                WHEN a.in_order AND n.at_ns >= a.at_ns - {HORIZON_NS} THEN 'ordered'
+                ELSE 'ambiguous' END AS verdict
+    FROM asked a
+    LEFT JOIN numbered n ON n.source = a.source AND n.destination_name = a.destination_name AND n.content_hash = a.content_hash
+         AND n.producer = a.producer AND n.lane = a.lane
+         AND n.nth = CASE WHEN a.single OR NOT a.in_order THEN a.offers ELSE a.first_offer + a.place - 1 END
+    LEFT JOIN lost x ON x.source = a.source AND x.slot = CAST(floor(a.at_ns / {HORIZON_NS}) AS BIGINT)
+), verdicts AS (
+    SELECT stream_id, stream_offset, verdict,
+           CASE WHEN verdict IN ('unique', 'ordered') THEN send_stream_id END AS send_stream_id,
+           CASE WHEN verdict IN ('unique', 'ordered') THEN send_offset END AS send_offset
+    FROM decided
+    UNION ALL
+    SELECT stream_id, stream_offset, 'identity' AS verdict, send_stream_id, send_offset FROM identified
+), judged AS (
+    SELECT m.*, coalesce(v.verdict, h.verdict, 'none') AS verdict,
+           coalesce(v.send_stream_id, h.send_stream_id) AS send_stream_id, coalesce(v.send_offset, h.send_offset) AS send_offset
+    FROM message m
+    LEFT JOIN verdicts v ON v.stream_id = m.stream_id AND v.stream_offset = m.stream_offset
+    LEFT JOIN verdicts h ON m.repeated AND m.at_ns - m.head_ns <= {HORIZON_NS} AND v.stream_id IS NULL
+         AND h.stream_id = m.head_stream_id AND h.stream_offset = m.head_offset
+), doubtful AS (
+    SELECT stream_id, stream_offset, max(CASE WHEN next_ns - at_ns <= {HORIZON_NS} THEN 1 ELSE 0 END) AS may_be
+    FROM (
+        SELECT stream_id, stream_offset, at_ns, step,
+               min(CASE WHEN step < 1 THEN at_ns END) OVER (PARTITION BY {KEY} ORDER BY at_ns DESC, step, stream_id, stream_offset
+                                                            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS next_ns
+        FROM (
+            SELECT {KEY}, at_ns, 1 AS step, stream_id, stream_offset FROM numbered
+            UNION ALL
+            SELECT {KEY}, at_ns, -1 AS step, stream_id, stream_offset FROM decided WHERE verdict IN ('ambiguous', 'lost')
+        ) either
+    ) following WHERE step = 1 GROUP BY stream_id, stream_offset
+), served AS (
+    SELECT DISTINCT l.source, d.destination_name, CAST(floor(d.first_ns / {HORIZON_NS}) AS BIGINT) AS slot
+    FROM deliveries d JOIN lives l ON l.stream_id = d.stream_id
+), ends AS (
+    SELECT source, max(last_ns) AS end_ns FROM captures GROUP BY source
+)"""
+
+ROWS = f"""
+SELECT m.source, m.ts,
+       m.send_stream_id, m.send_offset, s.sent_ns AS send_ns, s.effective_ns,
+       m.stream_id AS message_stream_id, m.stream_offset AS message_offset, m.first_ns AS message_ns,
+       s.destination, m.destination AS delivered_destination, m.destination_name, m.server_product, m.subscription,
+       CASE WHEN m.verdict = 'lost' THEN 'ambiguous'
+            WHEN m.verdict = 'none' AND m.broker_timestamp_us IS NOT NULL THEN 'timestamp' ELSE m.verdict END AS joined_by,
+       CASE WHEN m.verdict = 'lost' THEN 'octets_lost' WHEN m.verdict = 'ambiguous' THEN 'unknown'
+            WHEN m.verdict <> 'none' OR m.broker_timestamp_us IS NOT NULL THEN NULL
+            WHEN m.at_ns IS NULL OR m.content_hash IS NULL OR m.repeated THEN 'unknown'
+            WHEN x.sent_octets >= m.body_octets THEN 'octets_lost' ELSE 'no_send' END AS reason,
+       CASE WHEN m.marked OR m.repeated THEN NULL
+            WHEN m.verdict = 'none' AND m.broker_timestamp_us <= m.first_ns / 1000
+            THEN CAST(floor(m.first_ns / 1000) AS BIGINT) - m.broker_timestamp_us
+            WHEN s.agrees AND m.agrees AND m.first_ns >= s.effective_ns
+            THEN CAST(floor((m.first_ns - s.effective_ns) / 1000) AS BIGINT) END AS residence_us,
+       s.receipt_us,
+       CASE WHEN m.send_stream_id IS NOT NULL AND NOT (m.marked OR m.repeated)
+            THEN row_number() OVER (PARTITION BY m.send_stream_id, m.send_offset, m.marked OR m.repeated
+                                    ORDER BY m.at_ns, m.stream_id, m.stream_offset) END AS copy,
+       m.marked OR m.repeated AS redelivery, m.broker_timestamp_us, m.body_octets, m.body_hash, m.content_hash
+FROM judged m
+LEFT JOIN sent s ON s.stream_id = m.send_stream_id AND s.stream_offset = m.send_offset
+LEFT JOIN lost x ON x.source = m.source AND x.slot = CAST(floor(m.at_ns / {HORIZON_NS}) AS BIGINT)
+UNION ALL
+SELECT s.source, s.ts,
+       s.stream_id AS send_stream_id, s.stream_offset AS send_offset, s.sent_ns AS send_ns, s.effective_ns,
+       NULL AS message_stream_id, NULL AS message_offset, NULL AS message_ns,
+       s.destination, NULL AS delivered_destination, s.destination_name, s.server_product, NULL AS subscription,
+       CASE WHEN d.may_be = 1 THEN 'ambiguous' ELSE 'none' END AS joined_by,
+       CASE WHEN s.undone IS NOT NULL THEN s.undone WHEN d.may_be = 1 THEN 'unknown'
+            WHEN s.at_ns + {HORIZON_NS} > e.end_ns THEN 'not_yet'
+            WHEN s.at_ns IS NULL THEN 'unknown'
+            WHEN x.got_octets >= s.body_octets THEN 'octets_lost'
+            WHEN v.source IS NULL AND w.source IS NULL THEN 'no_consumer' ELSE 'unknown' END AS reason,
+       NULL AS residence_us, s.receipt_us, NULL AS copy, false AS redelivery, NULL AS broker_timestamp_us,
+       s.body_octets, s.body_hash, s.content_hash
+FROM sent s
+LEFT JOIN (SELECT DISTINCT send_stream_id, send_offset FROM judged WHERE send_stream_id IS NOT NULL) j
+     ON j.send_stream_id = s.stream_id AND j.send_offset = s.stream_offset
+LEFT JOIN doubtful d ON d.stream_id = s.stream_id AND d.stream_offset = s.stream_offset
+LEFT JOIN ends e ON e.source = s.source
+LEFT JOIN lost x ON x.source = s.source AND x.slot = CAST(floor(s.at_ns / {HORIZON_NS}) AS BIGINT)
+LEFT JOIN served v ON v.source = s.source AND v.destination_name = s.destination_name
+     AND v.slot = CAST(floor(s.at_ns / {HORIZON_NS}) AS BIGINT)
+LEFT JOIN served w ON w.source = s.source AND w.destination_name = s.destination_name
+     AND w.slot = CAST(floor(s.at_ns / {HORIZON_NS}) AS BIGINT) + 1
+WHERE j.send_stream_id IS NULL"""
+
+_ALL = Template("WITH " + ",".join((LIVES, MESSAGES, EVENTS, WALK, LOST, JOINED)) + ROWS)
+
+
+def journeys(sends: str = "true", deliveries: str = "true", captures: str = "true") -> str:
+    """The query for the rows of table journeys: of the SENDs `x` and the MESSAGEs `d` that pass these conditions."""
+    del captures
+    return _ALL.substitute(sends=sends, deliveries=deliveries)
