@@ -22,8 +22,8 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
     "sessions": {"stream_id": T, "server_product": T, "session": T},
     "sends": {
         "stream_id": T, "stream_offset": INT, "sent_ns": INT, "effective_ns": INT, "destination": T, "destination_name": T, "number": INT,
-        "transaction_outcome": T, "receipt_status": T, "receipt_us": INT, "body_octets": INT, "body_hash": INT, "content_hash": INT, "own_id": B,
-        "length_octets": INT, "sent_ts": pa.timestamp("us", "UTC"),
+        "transaction_outcome": T, "receipt_status": T, "receipt_us": INT, "body_octets": INT, "body_hash": INT, "content_hash": INT,
+        "own_id": B, "length_octets": INT, "sent_ts": pa.timestamp("us", "UTC"),
     },
     "deliveries": {
         "stream_id": T, "stream_offset": INT, "first_ns": INT, "destination": T, "destination_name": T, "subscription": T, "message_id": T,
@@ -112,8 +112,8 @@ class Traffic:
         """The rows of table journeys, MESSAGEs by time first, then SENDs that have none."""
         query = Query("journeys", tuple(COLUMNS), journeys_sql.journeys())
         rows: list[dict[str, Any]] = in_process(self.tables(), [query])["journeys"].to_pylist()
-        times = ("message_ns", "send_ns", "message_stream_id")
-        return sorted(rows, key=lambda row: (row["message_ns"] is None, *(row[name] or 0 for name in times[:2]), row[times[2]] or ""))
+        rows.sort(key=lambda row: row["message_stream_id"] or "")
+        return sorted(rows, key=lambda row: (row["message_ns"] is None, row["message_ns"] or row["send_ns"]))
 
     def told(self) -> list[str]:
         """How each MESSAGE was joined, and which SEND came to nothing, in words: `unique 0 5.0` has the second of the SEND and how long."""
