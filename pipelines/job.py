@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipelines.ingest import ledger
@@ -15,7 +16,7 @@ from pipelines.ingest.recorded_options import given_options
 from pipelines.locking import lock
 from pipelines.result import Refused, Result
 from stompcap import logs
-from stompcap.lake import removal
+from stompcap.lake import hash_key, removal
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import CommitInfo
 from stompcap.progress import Progress
@@ -59,6 +60,11 @@ class Job:
         self.result = Result(uuid.uuid4().hex[:12], lake, began=time.monotonic() if began is None else began)
         self._uninterrupted = uninterrupted
         self._commits: ExitStack | None = None
+
+    @property
+    def keyed(self) -> Options:
+        """The options with the lake's key of hashes, as tasks need them that make frames."""
+        return replace(self.options, hash_key=hash_key.of_lake(self.lake))
 
     def with_options(self, options: Options) -> Job:
         """The same run with other options, as where it finishes a batch that another run began."""

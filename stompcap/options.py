@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +19,8 @@ LIMIT_VARIABLE = "STOMPCAP_MAX_DECOMPRESSED_OCTETS"
 KEYLOG_VARIABLE = "STOMPCAP_KEYLOG"
 """Environment variable: the key logs of TLS, where no option names any."""
 
+HASH_KEY_VARIABLE = "STOMPCAP_HASH_KEY"
+"""Environment variable: the key of body_hash and content_hash, 32 hexadecimal digits, instead of the lake's own."""
 
 ACK_SCOPES = ("auto", "subscription", "connection")
 """What a cumulative ACK settles: `subscription` (the specification), `connection` (RabbitMQ); `auto` goes by product."""
@@ -28,6 +32,12 @@ OVERLAPS = ("first", "last")
 def one_of(words: Sequence[str]) -> str:
     """Words that may be chosen, as messages have them: `a, b or c`."""
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _given_key() -> bytes:
+    """The key that the environment has, empty if none; a wrong one is told by `stompcap.lake.hash_key`."""
+    given = os.environ.get(HASH_KEY_VARIABLE, "")
+    return bytes.fromhex(given) if re.fullmatch("[0-9A-Fa-f]{32}", given) else b""
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,7 @@ class Options:
     `idle_timeout`: seconds of silence after which packets of the same endpoints are another connection.
     `vlan`: VLAN ids separate connections. `tunnels`: the innermost packet of a tunnel counts, not the outer one.
     `keylog` names key logs of TLS (RFC 9850): files, folders or globs, never what is in them. Each task reads them.
+    `hash_key` is the key of body_hash and content_hash, which are null without one: nothing shows or records it.
     """
 
     source: str = "default"
@@ -59,6 +70,7 @@ class Options:
     max_decompressed: int | None = None
     idle_timeout: int = 86_400
     keylog: tuple[str, ...] = ()
+    hash_key: bytes = field(default_factory=_given_key, repr=False)
 
     @property
     def idle_ns(self) -> int:

@@ -181,7 +181,7 @@ def _manifest(
         spark = job.spark()
         number = tasks_for(captures, ranks.state, spark.sparkContext.defaultParallelism)
         task = Extract(
-            job.lake, ranks.named, batch, job.options, tuple(outputs), ranks.now_ns, ranks.before, ranks.superseded, meter, unused,
+            job.lake, ranks.named, batch, job.keyed, tuple(outputs), ranks.now_ns, ranks.before, ranks.superseded, meter, unused,
             ranks.clocks, ranks.state, reread, number,
         )  # fmt: skip
         read = Read(_packs_of(spark, ranks), number, job.options.vlan, job.options.tunnels, meter, reread)

@@ -1,4 +1,4 @@
-"""Silver: raw frames to frames, frames to sessions, subscriptions, deliveries, transactions and receipts."""
+"""Silver: raw frames to frames, frames to sessions, subscriptions, deliveries, transactions, receipts and sends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pipelines.job import Job
     from stompcap.lake.paths import DataFile
 
-SESSION_TABLES = ("sessions", "subscriptions", "deliveries", "transactions", "receipts")
+SESSION_TABLES = ("sessions", "subscriptions", "deliveries", "transactions", "receipts", "sends")
 TABLES = ("frames", *SESSION_TABLES)
 
 
@@ -41,7 +41,7 @@ def by_stream(parts: Sequence[DataFrame], partitions: int) -> DataFrame:
 def decode(job: Job, batches: Sequence[str], prefix: str) -> list[DataFile]:
     """Write the frames of batches from their raw frames; names of files with rows of open streams begin with `prefix`."""
     parts = [of_batches(job, "streams", batches), of_batches(job, "raw_frames", batches)]
-    return _written(job, parts, Decode(job.lake, prefix, job.options))
+    return _written(job, parts, Decode(job.lake, prefix, job.keyed))
 
 
 def correlate(

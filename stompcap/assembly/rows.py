@@ -10,7 +10,7 @@ import pyarrow as pa
 from stompcap import stomp
 from stompcap.assembly.row_arrivals import RowArrivals
 from stompcap.codes import FRAME
-from stompcap.columns import I8, I64, Bools, Octets, integers, timestamps, worded
+from stompcap.columns import I8, I64, Bools, Octets, integers, or_null, timestamps, worded
 from stompcap.options import Options
 from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.redact import LOGIN, MASKED, mask_secrets
@@ -155,11 +155,22 @@ def frames(
         stomp.secret_header_names(options.settings.secrets),
     )  # fmt: skip
     columns = {name: kept.column(name) for name in shared}
+    columns |= _hashes(view.octets, chosen, decoded, masked, options.hash_key)
     columns |= {name: decoded.column(name) for name in decoded.schema.names}
     columns["version"] = worded(version, words.VERSIONS)
     columns["version_source"] = worded(source, words.VERSION_SOURCES)
     columns["possible_versions"] = worded(possible - 1, words.POSSIBLE_VERSIONS)
     return as_table("frames", columns)
+
+
+def _hashes(octets: Octets, chosen: Rows, decoded: pa.RecordBatch, masked: Bools, key: bytes) -> dict[str, pa.Array]:
+    """Hashes of the bodies of frames, and of their contents; null without a key."""
+    if not key:
+        return {name: pa.nulls(len(chosen), pa.int64()) for name in ("body_hash", "content_hash")}
+    begin = chosen.position + chosen.body
+    bodies = stomp.body_hashes(octets, begin, chosen.length - chosen.body - 1, masked, key)
+    contents = stomp.content_hashes(decoded.column("header"), chosen.command, bodies, masked, key)
+    return {"body_hash": or_null(bodies), "content_hash": or_null(contents)}
 
 
 def as_empty(name: str) -> pa.Table:

@@ -16,7 +16,7 @@ from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from stompcap.errors import EnvironmentProblem, UsageError
-from stompcap.lake import damage, data_files, delta_log, open_tables, remote, stores, upgrade
+from stompcap.lake import damage, data_files, delta_log, hash_key, open_tables, remote, stores, upgrade
 from stompcap.lake.commits import APP, CommitInfo, bring, brought, compact, replace_files, written
 from stompcap.lake.commits import read as read_files
 from stompcap.lake.finality import stored
@@ -42,7 +42,7 @@ def is_local(lake: str) -> bool:
 
 
 def create(lake: str) -> None:
-    """Create the tables the lake lacks, with comments, constraints and statistics columns; reader version 1.
+    """Create the tables the lake lacks, with comments, constraints and statistics columns; reader version 1; and its key of hashes.
 
     Raises EnvironmentProblem where the lake's folder cannot be made or written, and where a table is gone that the lake had.
     """
@@ -54,6 +54,7 @@ def create(lake: str) -> None:
             damage.demand_repaired(lake)
             damage.demand_tables(lake)
             make_tables(lake, pool)
+            hash_key.of_lake(lake)
     except (OSError, PermissionError) as error:
         raise EnvironmentProblem(f"{lake}: the lake cannot be made here ({error.strerror or error}); name another --lake") from error
 

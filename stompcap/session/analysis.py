@@ -41,14 +41,14 @@ class Analysis:
     """What a step of sessions meant.
 
     tables    rows that are final in this step, by table, of exactly the lake's schemas: subscriptions, deliveries, transactions,
-              receipts, heartbeat_violations, and heartbeats of the sessions that close; `sessions` has all of the step, as they stand
+              receipts, sends, heartbeat_violations, and heartbeats of the sessions that close; `sessions` has all of the step
     dialogue  the frames in wire order
     facts     what was found out about each frame
     sessions  and about each session
     first     the first frames of each session by kind (stompcap.session.firsts.KINDS)
     closing   per session: it is over
     clocks    which times can be compared
-    subscriptions, transactions, receipts, deliveries  all that are open, or were so lately; `final` those emitted in this step
+    subscriptions, transactions, receipts, deliveries, sends  all that are open, or were so lately; `final` those emitted in this step
     """
 
     tables: dict[str, pa.Table] = field(repr=False)
@@ -62,3 +62,4 @@ class Analysis:
     transactions: Records = field(repr=False)
     receipts: Records = field(repr=False)
     deliveries: Records = field(repr=False)
+    sends: Records = field(repr=False)

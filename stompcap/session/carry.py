@@ -26,7 +26,7 @@ def carry(done: Step, options: Options) -> State:
     evicted = _evicts(done)
     counters.set_both(counted, "gaps", counters.both(counted, "gaps") + evicted[:, None])
     masks = known(rows, going & ~evicted, analysis.sessions.frames.sum(axis=1), options.retention)
-    names = ("subscriptions", "transactions", "receipts", "deliveries")
+    names = ("subscriptions", "transactions", "receipts", "deliveries", "sends")
     tables = {
         "frames": _frames(done, going), "rows": _rows(done, going), "segments": _of_sessions(done.segments, SEGMENTS, ids, going),
         "stalls": _stalls(done, going), "first": firsts.state(analysis.first, ids, going),

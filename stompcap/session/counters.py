@@ -44,6 +44,7 @@ class Counters(NamedTuple):
     renewed: Annotated[I64, Field(0, before=0)]  # ACKs of deliveries whose subscription may have been renewed
     unread: Annotated[I64, Field(0, before=0)]  # ACKs that name nothing by the version, which is not sure
     needless: Annotated[I64, Field(0, before=0)]  # MESSAGEs with an ack header that ask for no ACK
+    sends: Annotated[I64, Field(0, before=-1)]  # SENDs that the broker has counted; -1 where that is not sure (stompcap.session.sends)
     unmeasured: Annotated[I64, Field(0, before=0)]  # durations that were not measurable (stompcap.session.clocks)
 
 

@@ -21,7 +21,9 @@ from stompcap.session.firsts import OfSessions
 from stompcap.session.layout import Records
 from stompcap.session.options import Options
 from stompcap.session.products.quirks import Quirks
-from stompcap.session.receipts.table import receipts_table
+from stompcap.session.receipts.table import receipts_table, statuses
+from stompcap.session.sends.follow import waits
+from stompcap.session.sends.table import sends_table
 from stompcap.session.subscriptions.table import subscriptions_table
 from stompcap.session.transactions.follow import close
 from stompcap.session.transactions.table import transactions_table
@@ -36,6 +38,7 @@ class SessionRecords(NamedTuple):
     transactions: Records
     receipts: Records
     deliveries: Records
+    sends: Records
 
 
 def finish(
@@ -51,6 +54,7 @@ def finish(
     evicts = (left > options.open_limit) & ~closing
     counted["given_up"] = counted["given_up"] + np.where(evicts, left, 0)
     ending, missed = closing | evicts, facts.gaps + evicts[:, None]
+    request_statuses = statuses(rows.receipts, facts.close_kind != CLOSE_OPEN, missed[:, 1])
     close(rows.transactions, over, missed[:, 0], ending, evicts)
     decide(rows.deliveries, rows.transactions, over, missed.sum(axis=1), counted, quirks)
     _emit(rows, ending, facts.frames.sum(axis=1), options.retention)
@@ -59,7 +63,8 @@ def finish(
         "subscriptions": subscriptions_table(rows.subscriptions, ids, over),
         "deliveries": deliveries_table(rows.deliveries, rows.subscriptions, rows.transactions, clocks, ids),
         "transactions": transactions_table(rows.transactions, clocks, ids, _closed_ns(rows.transactions, facts, first, clocks)),
-        "receipts": receipts_table(rows.receipts, clocks, ids, facts.close_kind != CLOSE_OPEN, missed[:, 1]),
+        "receipts": receipts_table(rows.receipts, request_statuses, clocks, ids),
+        "sends": sends_table(rows.sends, rows.transactions, rows.receipts, request_statuses, clocks, ids),
     }
 
 
@@ -74,6 +79,7 @@ def _left_open(rows: SessionRecords, sessions: int) -> I64:
     masks = (
         (rows.subscriptions, rows.subscriptions["ended_ordinal"] < 0), (named, named["outcome"] == TRANSACTION_OPEN),
         (rows.receipts, rows.receipts["answered_ordinal"] < 0), (rows.deliveries, _is_open(rows.deliveries)),
+        (rows.sends, waits(rows.sends, named, rows.receipts) & (rows.sends["asks"] == 0)),
     )
     found: I64 = np.sum([np.bincount(records["session"][mask], minlength=sessions) for records, mask in masks], axis=0)
     return found
@@ -95,7 +101,7 @@ def _mark(records: Records, final: Bools) -> None:
 
 def _emit(rows: SessionRecords, ending: Bools, now: I64, retention: int) -> None:
     """Mark what is final, to be emitted. `now` per session: the ordinal of the next frame."""
-    subs, txns, requests, delivered = rows
+    subs, txns, requests, delivered, sent = rows
     state = delivered["state"]
     settled = np.isin(state, (SETTLED, AUTOMATIC, REPLACED))
     expired = ~_is_open(delivered) & (now[delivered["session"]] - delivered["latest"] > retention)
@@ -103,18 +109,19 @@ def _emit(rows: SessionRecords, ending: Bools, now: I64, retention: int) -> None
     _mark(txns, (txns["begun_ns"] >= 0) & ((txns["outcome"] != TRANSACTION_OPEN) | ending[txns["session"]]))
     answered = (requests["answered_ordinal"] >= 0) & (requests["command"] != DISCONNECT)
     _mark(requests, (requests["listed"] == 1) & (answered | ending[requests["session"]]))
+    _mark(sent, ~waits(sent, txns, requests) | ending[sent["session"]])
     undecided = np.zeros(len(subs), np.bool_)
     waiting = delivered["subscription"][delivered["final"] == 0]
     undecided[waiting[waiting >= 0]] = True
     _mark(subs, ((subs["gaps_until"] >= 0) & ~undecided) | ending[subs["session"]])
 
 
-def known(rows: SessionRecords, going: Bools, now: I64, retention: int) -> tuple[Bools, Bools, Bools, Bools]:
+def known(rows: SessionRecords, going: Bools, now: I64, retention: int) -> tuple[Bools, Bools, Bools, Bools, Bools]:
     """The records to go on with: open ones, those still known by their names, and those that one of these belongs to.
 
     `going` per session: it goes on as it is.
     """
-    subs, txns, requests, delivered = rows
+    subs, txns, requests, delivered, sent = rows
 
     def lately(records: Records, name: str) -> Bools:
         found: Bools = (records[name] >= 0) & (now[records["session"]] - records[name] <= retention)
@@ -125,8 +132,10 @@ def known(rows: SessionRecords, going: Bools, now: I64, retention: int) -> tuple
     keeps_transactions = (txns["outcome"] == TRANSACTION_OPEN) & ((txns["begun_ns"] >= 0) | lately(txns, "touched"))
     keeps_transactions |= lately(txns, "ended_ordinal")
     keeps_transactions[enclosed[enclosed >= 0]] = True
-    waiting = txns.of(requests["session"], requests["transaction"])
-    keeps_transactions[waiting[waiting >= 0]] = True
+    keeps_sends = (sent["final"] == 0) & going[sent["session"]]
+    for inside in (requests, sent):
+        waiting = txns.of(inside["session"], inside["transaction"])
+        keeps_transactions[waiting[waiting >= 0]] = True
     asks = (requests["answered_ordinal"] < 0) & ((requests["listed"] == 1) | lately(requests, "ordinal"))
     keeps_receipts = asks | lately(requests, "answered_ordinal") | ((requests["command"] == DISCONNECT) & (requests["listed"] == 1))
     keeps_subscriptions = subs["gaps_until"] < 0
@@ -134,5 +143,5 @@ def known(rows: SessionRecords, going: Bools, now: I64, retention: int) -> tuple
     keeps_subscriptions[of[of >= 0]] = True
     return (
         keeps_subscriptions & going[subs["session"]], keeps_transactions & going[txns["session"]],
-        keeps_receipts & going[requests["session"]], keeps_deliveries,
+        keeps_receipts & going[requests["session"]], keeps_deliveries, keeps_sends,
     )

@@ -19,6 +19,7 @@ from stompcap.session.deliveries import records as deliveries
 from stompcap.session.heartbeats import records as heartbeats
 from stompcap.session.layout import Layout
 from stompcap.session.receipts import records as receipts
+from stompcap.session.sends import records as sends
 from stompcap.session.subscriptions import records as subscriptions
 from stompcap.session.transactions import records as transactions
 from stompcap.session.wire import EARLIER, PLACE
@@ -41,7 +42,7 @@ ROWS = _without_raw("raw_frames", PLACE, EARLIER)
 SEGMENTS = _without_raw("segments")
 RECORDS: Mapping[str, Layout[Any]] = {
     "counters": COUNTERS, "subscriptions": subscriptions.LAYOUT, "transactions": transactions.LAYOUT, "receipts": receipts.LAYOUT,
-    "deliveries": deliveries.LAYOUT, "heartbeats": heartbeats.LAYOUT, "clocks": clocks.LAYOUT,
+    "deliveries": deliveries.LAYOUT, "sends": sends.LAYOUT, "heartbeats": heartbeats.LAYOUT, "clocks": clocks.LAYOUT,
 }
 SCHEMAS: Mapping[str, pa.Schema] = {
     "frames": FRAMES, "rows": ROWS, "segments": SEGMENTS, "stalls": TABLES["stalls"].arrow, "first": firsts.SCHEMA,

@@ -26,6 +26,7 @@ from stompcap.session.layout import Records, opened
 from stompcap.session.lifetime import SessionRecords, finish
 from stompcap.session.options import Options
 from stompcap.session.receipts.follow import follow_receipts
+from stompcap.session.sends.follow import follow_sends
 from stompcap.session.state import EMPTY, FRAMES, ROWS, SCHEMAS, SEGMENTS, State, joined
 from stompcap.session.subscriptions.follow import follow_subscriptions
 from stompcap.session.transactions.follow import follow_transactions
@@ -102,8 +103,9 @@ def step(new: StepInput, state: State, order: Mapping[str, int], options: Option
     txns = follow_transactions(dialogue, found, trusted, state["transactions"], retention)
     requests = follow_receipts(dialogue, found, trusted, txns, state["receipts"], retention)
     delivered = follow_deliveries(dialogue, found, subs, txns, quirks, counted, state["deliveries"], retention)
+    sent = follow_sends(dialogue, found, txns, counted, before, state["sends"])
     given_up = counted["given_up"].copy()
-    records = SessionRecords(subs.rows, txns.rows, requests.rows, delivered.rows)
+    records = SessionRecords(subs.rows, txns.rows, requests.rows, delivered.rows, sent)
     tables = finish(records, dialogue, facts, first, counted, watches, quirks, closing, options)
 
     ready, judged = arrivals.ready(arrived, raw, released.until, retention, watches.steps_before(arrived.direction, arrived.wire_order))

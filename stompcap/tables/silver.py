@@ -11,6 +11,10 @@ VERSION_SOURCE = text("version_source", "How the version is known", *words.VERSI
 POSSIBLE_VERSIONS = text("possible_versions", "Versions that fit what was captured; several where the evidence is weak",
                          *words.POSSIBLE_VERSIONS)  # fmt: skip
 
+DESTINATION_NAME = text("destination_name", "One name of the destination, however it is spelled: queue/x or topic/x, else as sent")
+BODY_HASH = big("body_hash", "Hash of the body, as in frames")
+CONTENT_HASH = big("content_hash", "Hash of body and headers, as in frames")
+
 FRAMES = Table(
     "frames",
     "silver",
@@ -37,6 +41,10 @@ FRAMES = Table(
         big("content_length", "content-length as declared; null where absent or not a number of 63 bits"),
         big("body_octets", "Octets of the body", nullable=False),
         text("body_preview", "The body's first octets as text; null for an empty body"),
+        big("body_hash", "Hash of the whole body, by the lake's key: equal for equal bodies of this lake; null where a secret was masked "
+            "in it"),
+        big("content_hash", "Of SEND and MESSAGE, hash of the body and of the headers that brokers pass on as they are: equal for a SEND "
+            "and its MESSAGEs; null where body_hash is"),
         VERSION,
         VERSION_SOURCE,
         POSSIBLE_VERSIONS,
@@ -120,6 +128,7 @@ SUBSCRIPTIONS = Table(
         big("subscribe_offset", "Stream offset of the SUBSCRIBE, c2s", nullable=False),
         text("subscription", "Its id, or the destination where a 1.0 SUBSCRIBE has none"),
         text("destination", "Its destination"),
+        DESTINATION_NAME,
         text("ack_mode", "auto, client or client-individual; another value as sent"),
         big("prefetch", "prefetch-count, activemq.prefetchSize or consumer-window-size, as sent: -1 has a meaning", least=None),
         big("subscribed_ns", "First octet of the SUBSCRIBE"),
@@ -144,15 +153,23 @@ DELIVERIES = Table(
     (
         STREAM_ID,
         big("stream_offset", "Stream offset of the MESSAGE, s2c", nullable=False),
+        big("first_ns", "First octet of the MESSAGE"),
         big("delivered_ns", "Last octet of the MESSAGE"),
         moment("delivered_ts", "delivered_ns in microseconds, UTC"),
         text("message_id", "Its message-id"),
+        text("producer_session", "The producer's session, where the message-id begins with it, as ActiveMQ's does: sessions.session"),
+        big("producer_number", "Which SEND of that session it is, as the message-id says: sends.number"),
         text("ack_id", "Its ack header"),
         text("subscription", "The subscription it was delivered to; where a SUBSCRIBE may be missing, the one that it names, if any"),
         text("destination", "Its destination"),
+        DESTINATION_NAME,
         text("ack_mode", "Ack mode of the subscription; null if unknown"),
         flag("redelivered", "The broker marked it as delivered before"),
         big("body_octets", "Octets of the body", nullable=False),
+        BODY_HASH,
+        CONTENT_HASH,
+        big("broker_timestamp_us", "Its timestamp header, which the broker sets where the sender does not: milliseconds of ActiveMQ and "
+            "Artemis, seconds of RabbitMQ; null where there is none"),
         text("status", "What became of it", *words.DELIVERY_STATUSES, nullable=False),
         text("settlement", "How the client settled it; null if it did not, or if unknown", *words.SETTLEMENTS),
         text("settled_by", "direct: the ACK or NACK names it; cumulative: a later one settles it", *words.SETTLED_BY),
@@ -212,4 +229,37 @@ RECEIPTS = Table(
     statistics=("stream_id", "requested_ns", "requested_ts", "latency_us"),
 )
 
-TABLES = (FRAMES, SESSIONS, SUBSCRIPTIONS, DELIVERIES, TRANSACTIONS, RECEIPTS)
+SENDS = Table(
+    "sends",
+    "silver",
+    "One row per SEND",
+    (
+        STREAM_ID,
+        big("stream_offset", "Stream offset of the SEND, c2s", nullable=False),
+        big("first_ns", "First octet of the SEND"),
+        big("sent_ns", "Last octet of the SEND"),
+        moment("sent_ts", "sent_ns in microseconds, UTC"),
+        text("destination", "Its destination"),
+        DESTINATION_NAME,
+        big("number", "Which SEND of its session it is, from 1, counted as ActiveMQ does: those with a destination, aborted ones among "
+            "them. Null where bytes of the client are missing before it, and from a SEND on that the broker may not have counted"),
+        text("transaction", "The transaction that it names; null if none"),
+        text("transaction_outcome", "What became of that transaction", *words.TRANSACTION_OUTCOMES),
+        big("effective_ns", "From when on the broker may deliver it: sent_ns, in a transaction the last octet of the COMMIT; null where "
+            "the transaction was not committed, as far as known"),
+        text("receipt", "The receipt id that it requests; null if none"),
+        text("receipt_status", "What became of that request; null without one", *words.RECEIPT_STATUSES),
+        big("receipt_us", "Last octet of the answer - first_ns; null where the clocks of the directions differ or stepped"),
+        big("length_octets", "Length from the first octet of the command to the NUL, both included", nullable=False),
+        big("body_octets", "Octets of the body", nullable=False),
+        BODY_HASH,
+        CONTENT_HASH,
+        flag("own_id", "It has a header that hardly a second SEND has alike: a correlation-id, or an id or a time that its sender gave it",
+             nullable=False),
+    ),
+    key=("stream_id", "stream_offset"),
+    statistics=("stream_id", "stream_offset", "sent_ns", "sent_ts", "destination", "destination_name", "receipt_us"),
+    ascending=(("body_octets", "length_octets"),),
+)
+
+TABLES = (FRAMES, SESSIONS, SUBSCRIPTIONS, DELIVERIES, TRANSACTIONS, RECEIPTS, SENDS)

@@ -185,7 +185,7 @@ def _frames(buffer: np.ndarray, rows: Rows, raw: pa.Table, versions: Versions) -
         elif f.name == "first_ts":
             columns[f.name] = pa.array([known[k]["first_ns"] // 1000 for k in keys], pa.int64()).cast(f.type)
         else:
-            columns[f.name] = pa.array([known[k][f.name] for k in keys], f.type)
+            columns[f.name] = pa.array([known[k].get(f.name) for k in keys], f.type)
     return pa.table(columns, schema=TABLES["frames"].arrow)
 
 

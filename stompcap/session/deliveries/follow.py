@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.codes import CLIENT, MODE_CLIENT, MODE_CLIENT_INDIVIDUAL, MODE_UNKNOWN
-from stompcap.columns import I32, I64, U8, flat, spread
+from stompcap.columns import I32, I64, U8, flat, integers, spread
 from stompcap.kernel import kernel
 from stompcap.session.counters import COUNTERS
 from stompcap.session.deliveries import ordered
@@ -22,6 +22,7 @@ from stompcap.session.dialogue import ABORT, COMMIT, Dialogue
 from stompcap.session.facts import TARGET_NONE, TARGET_UNKNOWN
 from stompcap.session.gaps import Gaps
 from stompcap.session.layout import Records, of_frames, opened
+from stompcap.session.products.message_ids import microseconds
 from stompcap.session.products.quirks import Quirks
 from stompcap.session.subscriptions.follow import FollowedSubscriptions
 from stompcap.session.transactions.follow import FollowedTransactions
@@ -100,6 +101,8 @@ def _rows(
     numbers |= {
         "subscription": subscriptions.rows.at("ordinal", row), "mode": mode, "unasked": unasked, "possible": possible,
         "body_hash": body_hash, "redelivered": np.asarray(redelivered).astype(np.int64),
+        "whole_hash": integers(d.some("body_hash", sent)), "content_hash": integers(d.some("content_hash", sent)),
+        "broker_us": microseconds(d.some_header("timestamp", sent)),
     }  # fmt: skip
     text["name"] = names_of_deliveries(d, row, subscriptions.rows, quirks)
     rows = opened(LAYOUT, before, d.ids, numbers, text)

@@ -31,11 +31,15 @@ class Delivery(NamedTuple):
     session: I64
     ordinal: Annotated[I64, Field(frame="ordinal")]  # how many frames of its session came before the MESSAGE
     offset: Annotated[I64, Field(frame="offset", columns=("stream_offset",))]
+    first_ns: Annotated[I64, Field(frame="first_ns", columns=("first_ns",), before=-1)]
     delivered_ns: Annotated[I64, Field(frame="last_ns", columns=("delivered_ns", "delivered_ts"))]
     subscription: Annotated[I64, Field()]  # row of its subscription; in states the ordinal of the SUBSCRIBE
     mode: Annotated[I64, Field(MODE_UNKNOWN)]  # ack mode of the subscription, MODE_*
     body_octets: Annotated[I64, Field(0, frame="body_octets", columns=("body_octets",))]
     body_hash: Annotated[I64, Field(0)]  # of the body's beginning (`frames.body_preview`)
+    whole_hash: Annotated[I64, Field(columns=("body_hash",), before=-1)]
+    content_hash: Annotated[I64, Field(columns=("content_hash",), before=-1)]
+    broker_us: Annotated[I64, Field(columns=("broker_timestamp_us",), before=-1)]  # its timestamp header
     redelivered: Annotated[I64, Field(0, columns=("redelivered",))]
     state: Annotated[I64, Field(PENDING)]
     by_ordinal: Annotated[I64, Field()]  # the ACK or NACK that settled or enclosed it

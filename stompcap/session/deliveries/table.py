@@ -12,6 +12,8 @@ from stompcap.session.clocks import Clocks, Moment
 from stompcap.session.deliveries.records import RENEWED
 from stompcap.session.deliveries.status import NOT_SETTLED
 from stompcap.session.layout import Records
+from stompcap.session.products.destinations import destination_names
+from stompcap.session.products.message_ids import producers
 from stompcap.session.subscriptions.records import modes_of_subscriptions, names_of_subscriptions
 from stompcap.tables import words
 from stompcap.tables.silver import DELIVERIES
@@ -53,7 +55,11 @@ def deliveries_table(rows: Records, subscriptions: Records, transactions: Record
     settlement = Moment(rows["by_ordinal"], np.where(rows["status"] == DELIVERY_UNKNOWN, -1, settling("by_ns")))
     commit = Moment(transactions.at("ended_ordinal", transaction), committed_ns)
     subscription = take_or_null(names_of_subscriptions(subscriptions), rows["subscription"])
+    session, number = producers(rows.text["message_id"])
     columns = rows.columns(DELIVERIES, ids) | {
+        "destination_name": destination_names(rows.text["destination"]),
+        "producer_session": session,
+        "producer_number": number,
         "subscription": pc.coalesce(subscription, rows.text["subscription_header"]),
         "ack_mode": _modes(rows, subscriptions),
         "settlement": worded(settling("nack"), words.SETTLEMENTS),
