@@ -12,8 +12,8 @@ from stompcap.settings import RuleSetting, Secrets, Settings, Thresholds
 
 
 def as_json(options: Options) -> str:
-    """Options as JSON."""
-    values = {one.name: getattr(options, one.name) for one in fields(options)}
+    """Options as JSON, but for the key of hashes, which is the lake's."""
+    values = {one.name: getattr(options, one.name) for one in fields(options) if one.repr}
     rules = [[name, asdict(setting)] for name, setting in options.settings.rules]
     settings = {"rules": rules, "thresholds": asdict(options.settings.thresholds), "secrets": asdict(options.settings.secrets)}
     return json.dumps(values | {"ports": sorted(options.ports), "settings": settings})
@@ -32,5 +32,5 @@ def from_json(text: str) -> Options:
 
 
 def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that a record has fields for."""
-    return {one.name: values[one.name] for one in fields(kind) if one.name in values}
+    """The values that a record has fields for, which may be recorded."""
+    return {one.name: values[one.name] for one in fields(kind) if one.name in values and one.repr}
