@@ -57,6 +57,7 @@ def correlate(
         of_batches(job, "frames", batches),
         of_batches(job, "segments", batches),
         of_batches(job, "stalls", batches),
+        of_batches(job, "transports", batches),
     ]
     return _written(job, parts, Correlate(job.lake, order, prefix, job.options, tuple(outputs)))
 

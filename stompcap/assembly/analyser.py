@@ -76,7 +76,7 @@ class SessionAnalyser:
             return
         ending, going_on = self._ending, pa.concat_arrays(self._going_on) if self._going_on else None
         self._ending, self._ending_rows, self._going_on = [], 0, []
-        streams = pa.concat_tables([one.streams for one, _ in ending])
+        streams = pa.concat_tables([one.streams for one, _ in ending], promote_options="default")
         upto = np.full(streams.num_rows, END)
         tables, _ = self._step(streams, [one for one, _ in ending], upto, session_steps.together([state for _, state in ending]))
         yield self._wanted(tables, going_on)

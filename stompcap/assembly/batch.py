@@ -24,8 +24,8 @@ from stompcap.stomp import grammar
 from stompcap.tables import TABLES, words
 from stompcap.tcp.results import NO_REPEATS, NO_STALLS, NO_STEPS, ClockSteps, Reassembly, Retransmissions, ZeroWindows
 from stompcap.transport import client_side, detect, layers
+from stompcap.transport.checks import CHECKS, text_of
 from stompcap.transport.stretches import Stretches
-from stompcap.transport.summary import origin_of
 
 NOTHING: Mapping[int, I64] = MappingProxyType({})
 
@@ -128,7 +128,8 @@ class StreamRows:
         stalls = self._stalls(streams, NO_STALLS, NO_REPEATS, self.signs, NO_STEPS)
         yield Part({"stalls": stalls}, going_on=self._ids())
         empty = {name: as_empty(name).drop_columns([one for one in HEAVY if one in TABLES[name].arrow.names]) for name in SESSION_TABLES}
-        sessions = Sessions(self.streams(streams), **(empty | {"stalls": stalls}), upto=np.zeros(len(streams), np.int64))
+        checked = self._with_checks(self.streams(streams), streams)
+        sessions = Sessions(checked, **(empty | {"stalls": stalls}), upto=np.zeros(len(streams), np.int64))
         yield Part({}, only_stomp(sessions), going_on=self._ids())
 
     def _part(self, window: Window) -> Part:
@@ -188,7 +189,16 @@ class StreamRows:
         stalls = part.tables.get("stalls", as_empty("stalls"))
         if len(self.lasting.stream):
             stalls = pa.concat_tables([stalls, self._stalls(window.streams, self.lasting, NO_REPEATS, NO_REPEATS, NO_STEPS)])
-        return only_stomp(Sessions(streams, **tables, stalls=stalls, upto=None if (window.first & window.last).all() else window.upto))
+        checked = self._with_checks(streams, window.streams)
+        return only_stomp(Sessions(checked, **tables, stalls=stalls, upto=None if (window.first & window.last).all() else window.upto))
+
+    def _with_checks(self, streams: pa.Table, which: I64) -> pa.Table:
+        """Rows of table streams with what rules take of the layers below."""
+        checks = {
+            stream: text_of((check for one in self.summaries.get(stream, ()) for check in one.checks), int(self.client[stream]))
+            for stream in set(which.tolist()) & self.summaries.keys()
+        }
+        return streams.append_column(CHECKS, pa.array([checks.get(stream) for stream in which.tolist()], pa.string()))
 
     def _stalls(
         self, streams: I64, closed: ZeroWindows, again: Retransmissions, signs: Retransmissions, steps: ClockSteps
@@ -214,10 +224,8 @@ class StreamRows:
         final = np.ones(len(self.reassembly.streams), np.bool_) if self.going_on is None else ~self.going_on.streams
         # inside TLS or WebSocket that nothing was read through, no octets are known
         octets = np.where(((self.transport == codes.TRANSPORT_TCP) | self.layered)[:, None], self.carried.octets, 0)
-        found = ((stream, origin_of(self.summaries[stream])) for stream in set(which.tolist()) & self.summaries.keys())
-        origins = {stream: one for stream, one in found if one}
         return stream_rows(
-            self.reassembly, which, self.client, self.protocol, self.transport, octets, self.conflicts, final, origins, self.given,
+            self.reassembly, which, self.client, self.protocol, self.transport, octets, self.conflicts, final, self.summaries, self.given,
             a.options.source, a.batch_id,
         )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from stompcap.tables import words
 from stompcap.tcp import history_for
 from stompcap.tcp.results import ClockSteps, Reassembly, Retransmissions, ZeroWindows
 from stompcap.tcp.state import UNBOUNDED
-from stompcap.transport.summary import Origin
+from stompcap.transport.summary import Summary, origin_of
 
 
 def stream_rows(
@@ -28,7 +28,7 @@ def stream_rows(
     octets: I64,
     conflicts: I64,
     final: Bools,
-    origins: Mapping[int, Origin],
+    summaries: Mapping[int, Sequence[Summary]],
     given: I64,
     source: str,
     batch_id: str,
@@ -36,7 +36,7 @@ def stream_rows(
     """Rows of table streams for the streams `which`; what follows, up to `final`, is of all streams.
 
     `octets` are what the innermost layer gives, or TCP where there is none, and `given` those of them that can be read, -1 where TCP
-    carries STOMP itself; `origins` tells who opened streams, where a layer says it.
+    carries STOMP itself; `summaries` are those of the layers of streams that have some.
     """
     s = reassembly.streams
     low_is_client = client[which] == 0
@@ -54,7 +54,7 @@ def stream_rows(
         "client_port": pa.array(np.where(low_is_client, s.low_port[which], s.high_port[which])),
         "server_ip": pa.array(_either(low_is_client, high, low), pa.string()),
         "server_port": pa.array(np.where(low_is_client, s.high_port[which], s.low_port[which])),
-        **_origins(which, origins),
+        **_origins(which, summaries),
         "community_id": pa.array([addresses.community_id(bytes(end)) for end in ends], pa.string()),
         "encapsulation": pa.array([encapsulation(outer) for outer in s.outer[which].tolist()], pa.string()),
         "vlan": pa.array([vlan_ids(outer) for outer in s.outer[which].tolist()], pa.string()),
@@ -83,9 +83,9 @@ def stream_rows(
     return as_table("streams", columns)
 
 
-def _origins(which: I64, origins: Mapping[int, Origin]) -> dict[str, pa.Array]:
+def _origins(which: I64, summaries: Mapping[int, Sequence[Summary]]) -> dict[str, pa.Array]:
     """Who opened the connections, where a layer says so."""
-    found = [origins.get(stream) for stream in which.tolist()]
+    found = [origin_of(summaries.get(stream, ())) for stream in which.tolist()]
     return {
         "origin_ip": pa.array([addresses.text(one.address) if one and one.address else None for one in found], pa.string()),
         "origin_port": pa.array([one and one.port for one in found], pa.int32()),

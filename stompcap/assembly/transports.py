@@ -12,6 +12,7 @@ from stompcap.codes import NOBODY
 from stompcap.columns import I8, I64, Bools, timestamps, worded
 from stompcap.tables import TABLES, words
 from stompcap.tcp.results import Retransmissions
+from stompcap.transport.checks import text_of
 from stompcap.transport.events import PING, PONG, SOCKJS_HEARTBEAT, Events, columns_of
 from stompcap.transport.summary import Summary
 
@@ -31,6 +32,7 @@ def transport_rows(stream_ids: pa.Array, which: I64, summaries: Mapping[int, Seq
         row = dict.fromkeys(schema.names) | dict(one.columns) | {"stream_id": stream_ids[stream].as_py(), "layer": layer}
         row |= {"kind": one.kind, "status": one.status, "reason": one.reason, "batch_id": batch_id}
         row["closed_by"] = None if one.closed_by == NOBODY else words.SIDES[one.closed_by ^ side]
+        row["checks"] = text_of(one.checks, side)
         for index, way in enumerate(words.DIRECTIONS):
             row |= {f"{name}_{way}": getattr(one, name)[side ^ index] for name in COUNTED}
         rows.append(row)

@@ -2,7 +2,9 @@ r"""The language of the catalogue's examples, line by line; each line is a segme
 
 `C:` and `S:` send octets (⏎ LF, ␍ CR, ␀ NUL, \xHH any octet); `C closes`, `S resets` end the connection; `wait 5s` passes
 time, `C stalls 5s` too, while the server's window is shut, `C resends 5s` while octets are sent again; `C loses 9` leaves a
-gap; `in 1.2`, as the first line, opens a session of that version; `midstream` says that no handshake was seen.
+gap; `in 1.2`, as the first line, opens a session of that version; `midstream` says that no handshake was seen. `C breaks mask`,
+`C keeps mask`, `C hides mask` say what was seen of a layer below STOMP (stompcap.transport.checks), perhaps with words:
+`S keeps version v12.stomp`.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ SENDS, WAITS, MIDSTREAM = "sends", "waits", "midstream"
 
 @dataclass(frozen=True)
 class Event:
-    """One line: what happens (`sends`, `waits`, `midstream`, or the line's verb), at which side (0 the client), with octets or a number."""
+    """One line: what happens (`sends`, `waits`, `midstream`, or the line's verb), at which side (0 the client), with what."""
 
     kind: str
     side: int = 0
     octets: bytes = b""
     number: int = 0
+    words: tuple[str, ...] = ()
 
 
 def events(text: str) -> Iterator[Event]:
@@ -37,6 +40,8 @@ def events(text: str) -> Iterator[Event]:
             yield Event(WAITS, number=int(waited[1]))
         elif done := re.fullmatch(r"([CS]) (?:(stalls|resends) (\d+)s|(loses) (\d+)|(closes|resets))", line):
             yield Event(done[2] or done[4] or done[6], "CS".index(done[1]), number=int(done[3] or done[5] or 0))
+        elif checked := re.fullmatch(r"([CS]) (keeps|breaks|hides) ([a-z_]+)(?: (.+))?", line):
+            yield Event(checked[2], "CS".index(checked[1]), words=(checked[3], checked[4] or ""))
         else:
             raise ValueError(f"not a transcript line: {line!r}")
 

@@ -18,8 +18,8 @@ from stompcap.rules.record import Chapter, Rule
 from stompcap.settings import Settings, load
 from stompcap.tables.gold import RULES as TABLE
 
-FAMILIES = ("FR", "CN", "HB", "SN", "SB", "MS", "AK", "TX", "RC", "ER", "DS")
-"""Framing, connecting, heart-beats, SEND, SUBSCRIBE, MESSAGE, ACK, transactions, RECEIPT, ERROR, DISCONNECT."""
+FAMILIES = ("FR", "CN", "HB", "SN", "SB", "MS", "AK", "TX", "RC", "ER", "DS", "TR")
+"""Framing, connecting, heart-beats, SEND, SUBSCRIBE, MESSAGE, ACK, transactions, RECEIPT, ERROR, DISCONNECT, the layers below STOMP."""
 
 
 def _order(rule: Rule) -> tuple[int, str]:

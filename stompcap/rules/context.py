@@ -17,6 +17,7 @@ from stompcap.session.analysis import Analysis
 from stompcap.session.layout import Records
 from stompcap.settings import Thresholds
 from stompcap.tables import words
+from stompcap.transport.checks import CHECKS, Check, of_text
 
 
 class RuleContext(FrameView):
@@ -114,6 +115,21 @@ class RuleContext(FrameView):
         """Frames of sessions of which more than one version fits: what is wrong by the version inferred may be right by another."""
         several: Bools = (self.possible & (self.possible - 1)) != 0
         return several[self.dialogue.session]
+
+    # layers
+
+    @cached_property
+    def checks(self) -> tuple[I64, list[Check]]:
+        """What the layers below the sessions that close have shown: the session of each check, and the checks."""
+        streams = self.dialogue.streams
+        texts = streams.column(CHECKS).to_pylist() if CHECKS in streams.column_names else ()
+        found = [
+            (session, check)
+            for session, text in enumerate(texts)
+            if text and self.closing[session]
+            for check in of_text(text)
+        ]
+        return np.array([session for session, _ in found], np.int64), [check for _, check in found]
 
     # units of what is neither frame nor raw row
 

@@ -19,6 +19,7 @@ OBSERVED = {
     "S": "the session before it",
     "T": "the clock",
     "X": "more than one session",
+    "L": "a layer between TCP and STOMP",
 }
 
 

@@ -98,7 +98,8 @@ class Rule:
     versions     protocol versions it applies to
     side         who must obey: client, server or both
     level        M MUST, S SHOULD, I INFO; `M/I` where circumstances soften it; a mapping where versions differ
-    observed     what it takes to judge it: F a frame, H header text, S session state, T time, X more than one session
+    observed     what it takes to judge it: F a frame, H header text, S session state, T time, X more than one session,
+                 L a layer between TCP and STOMP
     clause       where the specifications say it
     title        the rule in a line
     explanation  the rule in a paragraph

@@ -252,6 +252,8 @@ TRANSPORTS = Table(
         integer("close_code", "WebSocket, SockJS: the code of the first Close", most=65535),
         text("close_reason", "TLS: the first fatal alert. What a Close of WebSocket or SockJS gives as its reason is not kept"),
         text("closed_by", "Who sent the first Close", *words.SIDES),
+        text("checks", "What was checked, for the rules TR: a JSON array of [what, direction, kept or broken or unknown, octets that the "
+             "layer gave before, time, what was seen]; null if nothing was"),
         *_units(),
         BATCH_ID,
     ),

@@ -14,6 +14,7 @@ from stompcap.columns import I64, Bools, Octets, column
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport.carried import Carried
 from stompcap.transport.events import of_layer
+from stompcap.transport.http2 import Http2
 from stompcap.transport.proxy import Proxy
 from stompcap.transport.sockjs import SockJs
 from stompcap.transport.sockjs_http import SockJsHttp
@@ -58,7 +59,7 @@ class Layer(Protocol):
         """What it has kept, as it may be stored: without these secrets, which the connection gave."""
 
 
-LAYERS: tuple[Layer, ...] = (Proxy(), Tls(), WebSocket(), SockJsHttp(), SockJs())
+LAYERS: tuple[Layer, ...] = (Proxy(), Tls(), WebSocket(), Http2(), SockJsHttp(), SockJs())
 """All kinds, those first that lie around others; one that is added goes here. Plain TCP is none: it gives what reassembly has."""
 
 MOST_LAYERS = 8

@@ -18,6 +18,8 @@ from stompcap.codes import LOW, PROTOCOL_OTHER
 from stompcap.columns import I64, Bools, Octets
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport.carried import Carried
+from stompcap.transport.checks import Check
+from stompcap.transport.crc32c import crc32c
 from stompcap.transport.state import Arrays, Stack
 from stompcap.transport.stretches import Stretches
 from stompcap.transport.summary import Origin, Summary
@@ -35,6 +37,14 @@ IPV4, IPV6 = 0x1, 0x2
 SIZES = {IPV4: 12, IPV6: 36}
 """Octets of the addresses and ports of a family."""
 SOURCES = {PROXY: "proxy", LOCAL: "proxy_local"}
+BEFORE_TLVS = {0: 0, IPV4: 12, IPV6: 36, 3: 216}
+"""Octets before the TLVs of a header of version 2, by family; that of 3 are paths of Unix sockets."""
+CRC32C = 3
+"""The type of the TLV that has the checksum of the header, reckoned with zeros in its place (2.2.3)."""
+NO_CHECKSUM, RIGHT, WRONG = range(3)
+MOST_CHECKED = 1 << 12
+"""Octets of a header whose checksum is looked at."""
+CHECKSUM = "checksum"
 
 
 @dataclass(frozen=True)
@@ -88,12 +98,26 @@ def _binary(first: bytes) -> Header | None:
     return Header(FIXED + size, PROXY, first[FIXED : FIXED + width], port)
 
 
+def checksum_of(header: bytes, length: int) -> int:
+    """Whether a header of version 2 has the checksum that it says; NO_CHECKSUM where it says none, or not all of it is there."""
+    if len(header) < length or not header.startswith(SIGNATURE):
+        return NO_CHECKSUM
+    at = FIXED + BEFORE_TLVS.get(header[13] >> 4, length)
+    while at + 3 <= length:
+        kind, end = header[at], at + 3 + int.from_bytes(header[at + 1 : at + 3], "big")
+        if kind == CRC32C and end == at + 7 <= length:
+            zeroed = header[: at + 3] + bytes(4) + header[end:]
+            return RIGHT if crc32c(zeroed) == int.from_bytes(header[at + 3 : end], "big") else WRONG
+        at = end
+    return NO_CHECKSUM
+
+
 class Proxy:
     """The layer (stompcap.transport.layers.Layer). Octets behind the header lie where they did."""
 
     kind = KIND
     protocol = PROTOCOL_OTHER
-    keeps = ("side", "length", "command", "address", "port")
+    keeps = ("side", "length", "command", "address", "port", "checksum")
 
     def begins(self, octets: Octets, runs: Runs) -> Bools:
         """Per direction, whether its first octets are such a header, as far as it tells whose connection it is."""
@@ -125,7 +149,11 @@ class Proxy:
         source = SOURCES[int(kept["command"])]
         origin = Origin(kept["address"].tobytes(), int(kept["port"]) if kept["address"].size else None, source)
         units = (1, 0) if int(kept["side"]) == LOW else (0, 1)
-        return [Summary(KIND, units=units, origin=origin)]
+        checks: tuple[Check, ...] = ()
+        if checksum := int(kept["checksum"]):
+            seen = "" if checksum == RIGHT else "the checksum is not that of the header"
+            checks = (Check(CHECKSUM, int(kept["side"]), "kept" if checksum == RIGHT else "broken", seen=seen),)
+        return [Summary(KIND, units=units, origin=origin, checks=checks)]
 
     def masked(self, kept: Arrays, secrets: frozenset[bytes]) -> Arrays:
         """The same: a header has no secrets."""
@@ -157,11 +185,13 @@ def _kept(below: Carried, stream: int) -> Arrays:
     for side in range(2):
         begin, end = below.bounds[2 * stream + side : 2 * stream + side + 2].tolist()
         first = below.stretches.take(slice(begin, end))
-        near = first.take((first.offset < LONGEST_LINE) & (first.offset == np.cumsum(first.length) - first.length))
-        found = header_of(_first(below.read(near))) if len(near) else None
+        near = first.take((first.offset < MOST_CHECKED) & (first.offset == np.cumsum(first.length) - first.length))
+        octets = below.read(near.between(0, np.full(len(near), MOST_CHECKED))) if len(near) else np.empty(0, np.uint8)
+        found = header_of(_first(octets))
         if found is not None:
             return {
                 "side": np.array(side), "length": np.array(found.length), "command": np.array(found.command),
                 "address": np.frombuffer(found.address, np.uint8), "port": np.array(found.port),
+                "checksum": np.array(checksum_of(octets[: found.length].tobytes(), found.length)),
             }  # fmt: skip
     raise ValueError("no side of the stream begins with a header of the PROXY protocol")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stompcap.codes import NOBODY
+from stompcap.transport.checks import Check
 
 NOT_COUNTED = None, None
 
@@ -40,6 +41,7 @@ class Summary:
     lost_units  units that could not be read, or in part
     closed_by   the side that closed it, or NOBODY
     origin      who opened the connection, if it says so
+    checks      how its sides keep to its specification
     """
 
     kind: str
@@ -51,9 +53,10 @@ class Summary:
     lost_units: tuple[int | None, int | None] = NOT_COUNTED
     closed_by: int = NOBODY
     origin: Origin | None = None
+    checks: tuple[Check, ...] = ()
 
 
-def origin_of(summaries: tuple[Summary, ...]) -> Origin | None:
+def origin_of(summaries: Sequence[Summary]) -> Origin | None:
     """Who opened a connection with these layers, the outermost first: what a balancer says comes before what a header claims.
 
     Of several that name an address the innermost counts: the one of the balancer next to the client.

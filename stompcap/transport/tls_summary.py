@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stompcap.codes import NOBODY
+from stompcap.transport.checks import Check
 from stompcap.transport.keys import NO_KEYS
 from stompcap.transport.state import Arrays
 from stompcap.transport.summary import Summary
@@ -13,6 +14,7 @@ from stompcap.transport.tls_search import MOST_FAILED
 from stompcap.transport.tls_side import Side
 from stompcap.transport.tls_suites import name_of
 
+CLOSE_NOTIFY = "close_notify"
 READ, PARTLY, NOT_DECRYPTED, REFUSED, UNREADABLE = "read", "partly", "not_decrypted", "refused", "unreadable"
 
 
@@ -28,12 +30,19 @@ def summary(kept: Arrays) -> Summary:
         "resumed": connection.goes_on if connection.hellos and not connection.guessed else None,
         "close_reason": None if fatal is None else ALERTS.get(fatal.fatal - 1, f"alert {fatal.fatal - 1}"),
     }  # fmt: skip
+    checks = tuple(_close_notify(side, fatal is not None) for side in sides if side.opened or side.closed)
     closed = [side for side in sides if side.closed_order]
     closer = min(closed, key=lambda side: side.closed_order).side if closed else NOBODY
     if connection.unwalked:
         return Summary("tls", status, reason, columns, closed_by=closer)
     units, octets, lost = zip(*((side.opened + side.cleared, side.offset + side.hidden, side.unopened) for side in sides), strict=True)
-    return Summary("tls", status, reason, columns, units, octets, lost, closer)
+    return Summary("tls", status, reason, columns, units, octets, lost, closer, checks=checks)
+
+
+def _close_notify(side: Side, fatal: bool) -> Check:
+    """Whether a side announces the end of what it sends (RFC 8446, 6.1; RFC 5246, 7.2.1); `broken` says that it has not so far."""
+    known = not side.unopened and not side.lost and not side.midway
+    return Check(CLOSE_NOTIFY, side.side, "kept" if side.closed or fatal else "broken" if known else "unknown")
 
 
 def _status(connection: Connection, sides: list[Side]) -> tuple[str, str | None]:

@@ -15,7 +15,7 @@ import numpy as np
 from stompcap.codes import NOBODY, PROTOCOL_HTTP, TRANSPORT_TLS, TRANSPORT_WEBSOCKET, TRANSPORT_WSS
 from stompcap.columns import I64, Bools, Octets
 from stompcap.stomp.delimiter_io import Runs
-from stompcap.transport import http
+from stompcap.transport import http, websocket_checks
 from stompcap.transport import websocket_frames as frames
 from stompcap.transport import websocket_side as numbers
 from stompcap.transport.carried import Carried
@@ -81,7 +81,8 @@ class WebSocket:
             refused = said["upgraded"] == REFUSED
             reason = f"the server answered {said['columns'].get('http_status')}" if refused else said.get("wrong")
             status = "refused" if refused else "partly" if reason else "read"
-            found.append(Summary("http", status, reason, said["columns"], heads, (0, 0), (0, 0), NOBODY, origin))
+            checks = tuple(websocket_checks.of_handshake(said))
+            found.append(Summary("http", status, reason, said["columns"], heads, (0, 0), (0, 0), NOBODY, origin, checks))
             if refused:
                 return found
         lost = _pair(n[:, numbers.LOST_UNITS])
@@ -93,7 +94,8 @@ class WebSocket:
             status, reason = "partly", "; ".join(one for one, there in reasons.items() if there) or "octets are missing or unreadable"
         closer, code = said.get("close", (NOBODY, None))
         units, octets = _pair(s[:, frames.FRAMES]), _pair(n[:, OFFSET])
-        found.append(Summary("websocket", status, reason, {"close_code": code}, units, octets, lost, closer))
+        checks = tuple(websocket_checks.of_frames(said, s)) if "blind" in said else ()
+        found.append(Summary("websocket", status, reason, {"close_code": code}, units, octets, lost, closer, checks=checks))
         return found
 
     def masked(self, kept: Arrays, secrets: frozenset[bytes]) -> Arrays:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from stompcap.codes import NOBODY
+from stompcap.columns import column
 from stompcap.stomp.delimiter_io import FRAME_LIMIT
 from stompcap.transport import http
 from stompcap.transport import websocket_frames as frames
@@ -39,9 +40,12 @@ class Connection:
     def __init__(self, stream: int, before: Arrays | None) -> None:
         self.sides = (Side(stream, 0), Side(stream, 1))
         self._close_row: int | None = None
+        self._answer_row: int | None = None
         self.said: dict[str, Any] = {"asked": [], "upgraded": UNDECIDED, "client": NOBODY, "columns": {}}
+        self.said |= {"blind": [False, False], "broken": [{}, {}], "closes": [None, None]}
         if before is not None:
-            self.said = json.loads(before["said"].tobytes())
+            self.said |= {"blind": [True, True]}  # states of older versions do not say what was wrong
+            self.said |= json.loads(before["said"].tobytes())
             for side in self.sides:
                 self._restore(side, before)
         else:
@@ -52,6 +56,7 @@ class Connection:
         n = side.side
         side.numbers, side.state = before["numbers"][n].copy(), before["frames"][n].copy()
         side.raw, side.held, side.control, window, other = (before[f"{name} {n}"].tobytes() for name in PER_SIDE)
+        side.blind = self.said["blind"][n] or side.numbers[PHASE] == LOST
         self._agree(side)
         if side.numbers[numbers.WINDOW]:
             unknown = other if side.numbers[numbers.WINDOW] == 2 else None
@@ -110,6 +115,21 @@ class Connection:
                 side.given.missing(side.end - side.at if len(side.given.below) else len(side.raw), unsure=True)
                 side.at, side.raw = side.end, b""
             side.ended()
+        self._check(below)
+
+    def _check(self, below: Carried) -> None:
+        """Take over what was checked, with the times of its packets."""
+        rows = [one.broken or one.closes for one in self.sides]
+        ts_ns = column(below.segments, "ts_ns") if any(rows) or self._answer_row is not None else np.empty(0, np.int64)
+        if self._answer_row is not None:
+            self.said["answer"][0] = int(ts_ns[self._answer_row])
+        for side in self.sides:
+            for what, (row, offset, seen) in side.broken.items():
+                self.said["broken"][side.side].setdefault(what, [offset, int(ts_ns[row]), seen])
+            for row, offset, octets, code, sure in side.closes[:1]:
+                if self.said["closes"][side.side] is None:
+                    self.said["closes"][side.side] = [offset, int(ts_ns[row]), octets, code, sure]
+            self.said["blind"][side.side] = bool(side.blind)
 
     def _http(self, side: Side) -> bool:
         """Whether the first octets of a side are HTTP."""
@@ -199,7 +219,7 @@ class Connection:
         side.numbers[numbers.HEADS] += 1
         piece = max(side.given.piece_at(side.at - 1), side.given.floor)
         if head.status:
-            self._answer(side, head)
+            self._answer(side, head, int(side.given.below.row[piece]))
         else:
             self._request(side, head)
         detail = f"{head.status}" if head.status else f"{head.method[:10]} {http.path_of(head.target)}"
@@ -230,7 +250,7 @@ class Connection:
         if origin := http.origin_of(head):
             self.said["origin"] = [origin[0].hex(), origin[1], origin[2]]
 
-    def _answer(self, side: Side, head: http.Head) -> None:
+    def _answer(self, side: Side, head: http.Head, row: int) -> None:
         if self.said["client"] == NOBODY:
             self.said["client"] = 1 - side.side
         if 100 <= head.status < 200 and head.status != 101:
@@ -238,6 +258,7 @@ class Connection:
         asked = self.said["asked"]
         method, upgrade, key = asked.pop(0) if asked else ("GET", head.upgrades, "")
         if head.upgrades:
+            self._answer_row = row
             self._upgraded(side, head, key)
             return
         self._keep_body(side, http.body_of(head, method))
@@ -256,7 +277,9 @@ class Connection:
             "http_status": head.status, "subprotocol": http.subprotocols(head.fields.get("sec-websocket-protocol")),
             "extensions": http.extensions_of(accepted),
         }  # fmt: skip
-        if key and not http.accepts(key, head.fields.get("sec-websocket-accept", "")):
+        accepted_key = http.accepts(key, head.fields.get("sec-websocket-accept", "")) if key else None
+        self.said["answer"] = [None, accepted_key]
+        if accepted_key is False:
             self.said["wrong"] = "Sec-WebSocket-Accept does not answer the key"
         if deflate := http.deflate_of(accepted):
             self.said["deflate"] = [deflate.client_takeover, deflate.server_takeover, deflate.client_bits, deflate.server_bits]

@@ -14,6 +14,7 @@ from stompcap.transport.deflate import Inflater
 from stompcap.transport.direction import Direction
 from stompcap.transport.events import CLOSE, PING, PONG, UNREADABLE
 from stompcap.transport.stretches import Stretches
+from stompcap.transport.websocket_checks import OF_NOTE, RESERVED
 from stompcap.transport.websocket_found import first_frame
 from stompcap.transport.websocket_search import FITS
 
@@ -62,6 +63,11 @@ class Side(Direction):
     takeover: bool = True
     bits: int = 15
     closed: list[tuple[int, int]] = field(default_factory=list)  # row and code of each Close
+    closes: list[tuple[int, int, int, int, bool]] = field(default_factory=list)
+    """Of each Close its row, octets given before it, its octets, its code, and whether it is certainly one."""
+
+    broken: dict[str, tuple[int, int, str]] = field(default_factory=dict)  # what it is, its row, octets given before it, what was seen
+    blind: bool = False  # heads of its frames may be missing
 
     def begin(self, below: Stretches, octets: Octets) -> None:
         """Take what came of the direction since."""
@@ -108,8 +114,14 @@ class Side(Direction):
     def _note(self, says: int, piece: int, position: int) -> None:
         """A mistake of a kind is told once."""
         if not self.numbers[NOTED] & 1 << says:
+            self._breaks(OF_NOTE[says], piece, NOTES[says])
             self.numbers[NOTED] |= 1 << says
             self.tell(UNREADABLE, piece, self.below(position), 0, NOTES[says], 1)
+
+    def _breaks(self, what: str, piece: int, seen: str) -> None:
+        """Something is certainly wrong with its frames; the first of a kind counts."""
+        if not self.blind:
+            self.broken.setdefault(what, (int(self.given.below.row[piece]), self.given.offset, seen))
 
     def _control(self, position: int, length: int, first: int, ends: int, piece: int) -> None:
         torn = self.numbers[BEGAN] < 0
@@ -126,7 +138,9 @@ class Side(Direction):
         kind = {frames.PING: PING, frames.PONG: PONG}.get(first & 15, CLOSE)
         if kind == CLOSE:
             code = int.from_bytes(payload[:CLOSE_CODE], "big") if len(payload) >= CLOSE_CODE else None
-            self.closed.append((int(self.given.below.row[piece]), -1 if code is None else code))
+            row = int(self.given.below.row[piece])
+            self.closed.append((row, -1 if code is None else code))
+            self.closes.append((row, self.given.offset, len(payload), -1 if code is None else code, not self.blind))
             detail = None if code is None else str(code)
         else:
             detail = hashlib.blake2b(payload, digest_size=4).hexdigest() if payload else None
@@ -214,6 +228,7 @@ class Side(Direction):
         self.state[kept] = before[kept]
         self.state[frames.MESSAGE] = frames.UNKNOWN
         self.held = self.control = b""
+        self.blind = True
         self.numbers[[PHASE, NEAR, SINCE]] = LOST, 1, -1
         self.numbers[FORGOT] = 1
         if self.inflater is not None:
@@ -223,6 +238,7 @@ class Side(Direction):
         """The last head is none."""
         piece = max(self.given.piece_at(self.at - 1), self.given.floor)
         self.tell(UNREADABLE, piece, self.below(self.at - 1), 0, "no frame of WebSocket", 1)
+        self._breaks(RESERVED, piece, "reserved bits, an opcode or a length that RFC 6455 does not have")
         self.numbers[LOST_UNITS] += 1
         self.given.missing(len(self.held), unsure=True)
         self.lose_sync()

@@ -36,10 +36,10 @@ def facts(rule: Rule) -> dict[str, str]:
 def test_ids_are_the_designs() -> None:
     wanted = [row.id for row in catalogue()]
     assert len(wanted) == 129
-    assert [rule.id for rule in RULES] == wanted
+    assert [rule.id for rule in RULES if rule.observed != "L"] == wanted  # those of the layers below STOMP came later
 
 
 def test_facts_are_the_designs() -> None:
-    by_id = {rule.id: facts(rule) for rule in RULES}
+    by_id = {rule.id: facts(rule) for rule in RULES if rule.observed != "L"}
     wanted = {row.id: {name: getattr(row, name) for name in by_id[row.id]} | SAID.get(row.id, {}) for row in catalogue()}
     assert by_id == wanted

@@ -14,6 +14,7 @@ from stompcap.session import Analysis, Options, analyse
 from stompcap.settings import Thresholds
 from stompcap.stomp import Rows, Runs, Versions, decode, delimit, negotiate
 from stompcap.tables import TABLES, words
+from stompcap.transport.checks import CHECKS, Check, text_of
 
 MS = 1_000_000
 START = 1_700_000_000_000_000_000
@@ -21,6 +22,7 @@ COUNTERS = (
     "segments", "retransmitted_octets", "overlap_conflict_octets", "out_of_order_segments", "truncated_octets",
     "duplicate_segments", "bad_checksum_segments",
 )
+OUTCOMES = {"keeps": "kept", "breaks": "broken", "hides": "unknown"}
 STALLS = {"stalls": "zero_window", "resends": "retransmission"}
 
 
@@ -48,6 +50,7 @@ class Conversation:
     rst_ns: int | None = None
     last_ns: int = START
     stalls: list[tuple[int, str, int, int]] = field(default_factory=list)  # side, kind, begin, end
+    checks: list[Check] = field(default_factory=list)
 
     def say(self, side: int, data: bytes, now: int, packet: int) -> None:
         direction = self.sides[side]
@@ -82,6 +85,9 @@ def read(text: str) -> Conversation:
         elif event.kind in STALLS:
             begun, now = now, now + event.number * 1000 * MS
             conversation.stalls.append((event.side, STALLS[event.kind], begun, now))
+        elif event.kind in OUTCOMES:
+            what, seen = event.words
+            conversation.checks.append(Check(what, event.side, OUTCOMES[event.kind], conversation.sides[event.side].octets, now, seen))
         elif event.kind == "loses":
             direction = conversation.sides[event.side]
             direction.octets += event.number
@@ -225,4 +231,5 @@ def _streams(talks: list[Conversation]) -> pa.Table:
             row |= {f"octets_{way}": direction.octets, f"outer_octets_{way}": direction.octets}
             row |= {f"gap_octets_{way}": direction.lost, f"fin_ns_{way}": direction.fin_ns}
         found.append(row)
-    return pa.Table.from_pylist(found, schema=TABLES["streams"].arrow)
+    checks = pa.array([text_of(talk.checks, 0) for talk in talks], pa.string())
+    return pa.Table.from_pylist(found, schema=TABLES["streams"].arrow).append_column(CHECKS, checks)

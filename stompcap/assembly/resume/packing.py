@@ -68,7 +68,7 @@ def of_tables(tables: Mapping[str, pa.Table], schemas: Mapping[str, pa.Schema], 
     for name, table in tables.items():
         if table.num_rows:
             schema = schemas[name]
-            (batch,) = (table if table.schema.equals(schema) else table.cast(schema)).combine_chunks().to_batches()
+            (batch,) = (table if table.schema.equals(schema) else table.select(schema.names).cast(schema)).combine_chunks().to_batches()
             found[prefix + name] = np.frombuffer(batch.serialize(), np.uint8)
     return found
 

@@ -72,6 +72,7 @@ BEFORE: Mapping[str, Mapping[str, Value]] = {
     },
     "tallies": {"strayed": 0, "newest": 0},
     "Carried": {"heard": 0},
+    "layer proxy": {"checksum": 0},
     "Stretches": {"order": LOST, "at": lambda of: of["row"], "unsure": False},
     "session frames": {"place": LOST},
     "session rows": {"place": LOST},

@@ -12,6 +12,7 @@ from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
 from stompcap.spark.workers.worker import Batches, freeze_loaded
 from stompcap.tables.unknown_times import with_zero
+from stompcap.transport.checks import CHECKS, of_layers
 
 if TYPE_CHECKING:
     from stompcap.options import Options
@@ -58,11 +59,23 @@ class Correlate:
         analyser = SessionAnalyser(self.order, self.options, sink.wants)
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
             tables = with_zero(tables_of(group))
+            layers = tables.pop("transports")
+            tables["streams"] = with_checks(tables["streams"], layers)
             sessions = Sessions(**tables)
             for part in analyser.analysed([Part({}, sessions, going_on(sessions.streams))]):
                 for table, rows in part.tables.items():
                     sink.write(table, rows, part.going_on)
         yield sink.manifest()
+
+
+def with_checks(streams: pa.Table, layers: pa.Table) -> pa.Table:
+    """Rows of table streams with what rules take of their rows in table transports."""
+    ordered = layers.sort_by([("stream_id", "ascending"), ("layer", "ascending")])
+    texts: dict[str, list[str | None]] = {}
+    for stream, text in zip(ordered.column("stream_id").to_pylist(), ordered.column(CHECKS).to_pylist(), strict=True):
+        texts.setdefault(stream, []).append(text)
+    found = [of_layers(texts.get(stream, ())) for stream in streams.column("stream_id").to_pylist()]
+    return streams.append_column(CHECKS, pa.array(found, pa.string()))
 
 
 def going_on(streams: pa.Table) -> pa.Array:
