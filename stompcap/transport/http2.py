@@ -76,8 +76,7 @@ class Http2:
                 said["asks"] |= ASKS.search(octets) is not None
                 said["offers"] |= not octets.startswith(PREFACE[:3]) and offers(octets)
             kept.append({"said": np.frombuffer(json.dumps(said).encode(), np.uint8)})
-        nothing = np.zeros((len(streams), 2), np.int64)
-        return below.giving(streams, NO_STRETCHES, nothing, nothing.astype(np.bool_)), kept
+        return below.giving(streams, NO_STRETCHES, below.octets[streams], below.synced[streams]), kept
 
     def summaries(self, kept: Arrays) -> Sequence[Summary]:
         """One row, which says what is not read."""
