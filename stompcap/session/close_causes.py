@@ -26,7 +26,7 @@ from stompcap.tables import words
 
 SECOND_NS = 1_000_000_000
 CUT_OFFS_S = (30, 50, 60, 90, 350, 600)
-"""After how much silence balancers, proxies and brokers cut off as shipped: HAProxy's example 50 s, nginx, ELB and Artemis 60 s, NLB 350 s."""
+"""Seconds of silence after which balancers, proxies and brokers cut off as shipped: nginx, ELB and Artemis 60 s, NLB 350 s, ..."""
 
 ROUND = 0.02  # a cut-off is recognised within this part of it
 ERROR_CLOSES_NS = 10 * SECOND_NS  # RabbitMQ ends a refused login after its login_timeout, 10 s; no broker takes longer to act on an ERROR
@@ -95,7 +95,8 @@ def _idle(seconds_ns: I64) -> Bools:
 
 
 def _says(error: OfSessions, what: str) -> Bools:
-    found = [pc.match_substring_regex(text, SAYS[what]).fill_null(False) for text in (error.header("message"), error.column("body_preview"))]
+    texts = error.header("message"), error.column("body_preview")
+    found = [pc.match_substring_regex(text, SAYS[what]).fill_null(False) for text in texts]
     return np.asarray(pc.or_(*found))
 
 
@@ -158,8 +159,8 @@ def _missed(ends: Ends, agreed: I64, side: int, closes: pa.Array) -> pa.Array:
     """`client silent for 30.2 s, 3.0 intervals of 10 s; RST of the server`."""
     interval = np.maximum(agreed[:, side], 1)
     intervals = pc.round(pa.array(ends.cut[:, side] / (interval * 1e6)), 1).cast(pa.string())
-    return _joined(words.SIDES[side], " silent for ", _seconds(ends.cut[:, side]), " s, ", intervals, " intervals of ", _seconds(interval * 10**6),
-                   " s; ", closes)  # fmt: skip
+    parts = (" silent for ", _seconds(ends.cut[:, side]), " s, ", intervals, " intervals of ", _seconds(interval * 10**6), " s; ", closes)
+    return _joined(words.SIDES[side], *parts)
 
 
 def evidence(cause: I64, first: Mapping[str, OfSessions], facts: SessionFacts, ends: Ends, agreed: I64) -> pa.Array:
@@ -175,8 +176,8 @@ def evidence(cause: I64, first: Mapping[str, OfSessions], facts: SessionFacts, e
     again = ends.repeating[:, SERVER] > ends.repeating[:, CLIENT]
     sides = worded(again.astype(np.int64), words.SIDES)
     other = worded(1 - again.astype(np.int64), words.SIDES)
-    repeated = _joined("no FIN or RST; for ", _seconds(ends.repeating.max(axis=1)), " s the ", sides, " repeats what it sent last, no octets of the ",
-                       other)  # fmt: skip
+    repeated = _joined("no FIN or RST; for ", _seconds(ends.repeating.max(axis=1)), " s the ", sides, " repeats what it sent last, ",
+                       "no octets of the ", other)  # fmt: skip
     texts = {
         "disconnect": pc.coalesce(_joined(gone, " ", _seconds(after), " s later"), gone),
         "vanished": repeated, "error": said, "refused": pc.coalesce(said, _joined(_quoted(first[LATEST]), "; ", closes)),

@@ -99,10 +99,10 @@ SESSIONS = Table(
         text("end_kind", "How the session ended", *words.END_KINDS, nullable=False),
         text("ended_by", "The side that ended it: the client if by DISCONNECT, else as streams.closed_by; null while open", *words.CLOSERS),
         text("close_cause", "Why the connection ended, as far as it shows by itself: error, an ERROR and a close; heartbeat_client, "
-             "heartbeat_server, that side missed beats and the other closed; idle_cut, closed after 30, 50, 60, 90, 350 or 600 s of silence "
-             "without beats; size_limit, slow_consumer, an ERROR says so; vanished, retransmissions without an answer to the end; reset, a RST "
-             "without any of these; capture_end, not closed in the capture; unknown, also where missing bytes may hide another cause. "
-             "tls_alert, websocket_close and broker_stop are in view session_ends only", *words.CLOSE_CAUSES),
+             "heartbeat_server, that side missed beats and the other closed; idle_cut, closed after 30, 50, 60, 90, 350 or 600 s of "
+             "silence without beats; size_limit, slow_consumer, an ERROR says so; vanished, retransmissions without an answer to the end; "
+             "reset, a RST without any of these; capture_end, not closed in the capture; unknown, also where missing bytes may hide "
+             "another cause. tls_alert, websocket_close and broker_stop are in view session_ends only", *words.CLOSE_CAUSES),
         text("close_evidence", "What shows close_cause: stream offsets, seconds, what was seen"),
         big("frames_c2s", "Frames the client sent", nullable=False),
         big("frames_s2c", "Frames the server sent", nullable=False),

@@ -118,12 +118,12 @@ def follow_heartbeats(
 def _measured(rows: Records, interval: I64) -> Measured:
     """What the records have of the times between arrivals; `interval` in milliseconds."""
     buckets = np.stack([rows[name] for name in BUCKETS], axis=1)
-    return Measured(interval * MILLISECOND, rows["measured"].copy(), rows["total_ns"].copy(), rows["squares"].copy().view(np.float64), buckets,
-                    EDGES)  # fmt: skip
+    count, total, squares = (rows[name].copy() for name in ("measured", "total_ns", "squares"))
+    return Measured(interval * MILLISECOND, count, total, squares.view(np.float64), buckets, EDGES)
 
 
 def _keep(rows: Records, measured: Measured) -> None:
-    rows["measured"], rows["total_ns"], rows["squares"] = measured.count, measured.total_ns, measured.squares.view(np.int64)
+    rows["measured"], rows["total_ns"], rows["squares"] = measured.times, measured.total_ns, measured.squares.view(np.int64)
     for number, name in enumerate(BUCKETS):
         rows[name] = measured.buckets[:, number].copy()
 

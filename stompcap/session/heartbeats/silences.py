@@ -57,7 +57,7 @@ class Measured(NamedTuple):
     """The times between arrivals of the directions watched, summed up; rows as in Watched."""
 
     interval_ns: I64
-    count: I64
+    times: I64  # how many
     total_ns: I64
     squares: npt.NDArray[np.float64]  # the sum of their squares, in square milliseconds
     buckets: I64  # shape (directions, buckets): how many lie up to each of the edges, and behind the last
@@ -100,7 +100,7 @@ def _silences(segments: Segments, watched: Watched, measured: Measured, found: S
                 watched.gaps[w] += 1
                 watched.longest_ns[w] = max(watched.longest_ns[w], length)
                 if end == then and (ender == ENDED_BY_DATA or ender == ENDED_BY_HEARTBEAT):
-                    measured.count[w] += 1
+                    measured.times[w] += 1
                     measured.total_ns[w] += length
                     measured.squares[w] += (length / 1e6) ** 2
                     measured.buckets[w, np.searchsorted(measured.edges, length / measured.interval_ns[w])] += 1

@@ -82,5 +82,6 @@ def _percentile(rows: Records, interval: I64, share: float) -> npt.NDArray[np.fl
     lower = np.minimum(np.append(0, EDGES)[bucket] * interval, longest)
     upper = np.minimum(np.append(EDGES, np.inf)[bucket] * interval, longest)
     inside = buckets[every, bucket]
-    part: npt.NDArray[np.float64] = (wanted - (so_far[every, bucket] - inside)) / np.maximum(inside, 1)
-    return lower + part * (upper - lower)
+    part = (wanted - (so_far[every, bucket] - inside)) / np.maximum(inside, 1)
+    found: npt.NDArray[np.float64] = lower + part * (upper - lower)
+    return found

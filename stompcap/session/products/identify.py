@@ -46,5 +46,6 @@ def clients(user_agent: pa.Array, traits: Traits) -> pa.Array:
         return weigh(traits, CLIENTS)
     named = pa.nulls(len(user_agent), pa.string())
     for product, pattern in AGENTS.items():
-        named = pc.coalesce(named, pc.if_else(pc.match_substring_regex(user_agent, pattern), pa.scalar(product), pa.scalar(None, pa.string())))
+        says = pc.match_substring_regex(user_agent, pattern)
+        named = pc.coalesce(named, pc.if_else(says, pa.scalar(product), pa.scalar(None, pa.string())))
     return pc.coalesce(named, weigh(traits, CLIENTS))
