@@ -1,50 +1,28 @@
 """Views of the lake: the joins that most questions need, declared once for DuckDB, Spark and a metastore.
 
-Each has all columns of one table and adds those of the session, the frame, the rule or the capture that a row belongs to; it has exactly
-the rows of that table. In its SQL a table stands in braces, because its full name depends on where the view is made.
+Most have all columns of one table and add those of the session, the frame, the rule or the capture that a row belongs to; they have
+exactly the rows of that table. Those of stompcap.tables.answers have some of its rows. In the SQL a table stands in braces, because its
+full name depends on where the view is made.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from stompcap.tables.answers import ANSWERS
 from stompcap.tables.outcomes import MEASURED, NOT_SETTLED
+from stompcap.tables.session_ends import SESSION_ENDS
+from stompcap.tables.view import SESSION_COLUMNS, View, frame_is, of_session
 
-SESSION = (
-    "client_ip", "client_port", "server_ip", "server_port", "host", "login", "client_product", "server_product", "version",
-    "opened_ts",
-)  # fmt: skip
-"""What a view adds of a row's session."""
-
-
-@dataclass(frozen=True)
-class View:
-    """A view: what it adds to which table, the tables it reads (that one first), its SQL with these in braces."""
-
-    name: str
-    comment: str
-    tables: tuple[str, ...]
-    sql: str
-
-    def of(self, names: dict[str, str] | None = None) -> str:
-        """The SQL over tables that are known by these names, by their own otherwise."""
-        return self.sql.format(**{table: (names or {}).get(table, table) for table in self.tables})
-
-
-def _session(without: tuple[str, ...] = ()) -> str:
-    return ", ".join(f"s.{name}" for name in SESSION if name not in without)
+__all__ = ["SESSION_COLUMNS", "VIEWS", "View"]
 
 
 def _by_session(name: str, table: str, rows: str, more: str = "") -> View:
     sql = (
-        f"SELECT t.*, {_session()}, p.source{more} FROM {{{table}}} t LEFT JOIN {{sessions}} s ON s.stream_id = t.stream_id "  # noqa: S608  our names
+        f"SELECT t.*, {of_session()}, p.source{more} FROM {{{table}}} t LEFT JOIN {{sessions}} s ON s.stream_id = t.stream_id "  # noqa: S608  our names
         "LEFT JOIN {streams} p ON p.stream_id = t.stream_id"
     )
     comment = f"{rows} with client, broker, login and version of the session, and the capture point"
     return View(name, comment, (table, "sessions", "streams"), sql)
 
-
-_FRAME = "{name}.stream_id = t.stream_id AND {name}.direction = t.direction AND {name}.stream_offset = t.stream_offset"
 
 SESSION_DETAILS = View(
     "session_details",
@@ -58,7 +36,7 @@ FRAME_DETAILS = View(
     "frame_details",
     "Frames with the session, and the capture and packet that brought the first byte",
     ("frames", "sessions", "captures", "streams"),
-    f"SELECT t.*, {_session(('version',))}, c.path AS first_path, p.source FROM {{frames}} t "  # noqa: S608
+    f"SELECT t.*, {of_session(('version',))}, c.path AS first_path, p.source FROM {{frames}} t "  # noqa: S608
     "LEFT JOIN {sessions} s ON s.stream_id = t.stream_id LEFT JOIN {captures} c ON c.capture_id = t.first_capture_id "
     "LEFT JOIN {streams} p ON p.stream_id = t.stream_id",
 )
@@ -66,17 +44,27 @@ FINDING_DETAILS = View(
     "finding_details",
     "Findings with the rule, the session, the capture point, the frame, and the capture and packet that brought its first byte",
     ("compliance_findings", "rules", "sessions", "frames", "raw_frames", "captures", "streams"),
-    f"SELECT t.*, k.title, k.clause, {_session()}, p.source, f.command, f.destination, r.kind, c.path AS first_path, r.first_packet "  # noqa: S608
+    f"SELECT t.*, k.title, k.clause, {of_session()}, p.source, f.command, f.destination, r.kind, c.path AS first_path, r.first_packet "  # noqa: S608
     "FROM {compliance_findings} t LEFT JOIN {rules} k ON k.id = t.rule_id "
-    f"LEFT JOIN {{sessions}} s ON s.stream_id = t.stream_id LEFT JOIN {{frames}} f ON {_FRAME.format(name='f')} "
-    f"LEFT JOIN {{raw_frames}} r ON {_FRAME.format(name='r')} LEFT JOIN {{captures}} c ON c.capture_id = r.first_capture_id "
+    f"LEFT JOIN {{sessions}} s ON s.stream_id = t.stream_id LEFT JOIN {{frames}} f ON {frame_is('f')} "
+    f"LEFT JOIN {{raw_frames}} r ON {frame_is('r')} LEFT JOIN {{captures}} c ON c.capture_id = r.first_capture_id "
     "LEFT JOIN {streams} p ON p.stream_id = t.stream_id",
+)
+RECEIPT_DETAILS = View(
+    "receipt_details",
+    "Receipts with destination and content-type of the frame that asks, client, broker, login and version of the session, and the "
+    "capture point",
+    ("receipts", "sessions", "streams", "frames"),
+    f"SELECT t.*, f.destination, f.content_type, f.body_octets, {of_session()}, p.source FROM {{receipts}} t "  # noqa: S608
+    "LEFT JOIN {frames} f ON f.stream_id = t.stream_id AND f.direction = 'c2s' AND f.stream_offset = t.request_offset "
+    "LEFT JOIN {sessions} s ON s.stream_id = t.stream_id LEFT JOIN {streams} p ON p.stream_id = t.stream_id",
 )
 
 VIEWS: dict[str, View] = {
     view.name: view
     for view in (
         SESSION_DETAILS,
+        SESSION_ENDS,
         FRAME_DETAILS,
         _by_session(
             "delivery_details", "deliveries", "Deliveries, whether they are `not_settled`, or `measured` (their latency counts),",
@@ -84,9 +72,10 @@ VIEWS: dict[str, View] = {
         ),
         _by_session("subscription_details", "subscriptions", "Subscriptions"),
         _by_session("transaction_details", "transactions", "Transactions"),
-        _by_session("receipt_details", "receipts", "Receipts"),
+        RECEIPT_DETAILS,
         _by_session("heartbeat_details", "heartbeats", "Heart-beats of a direction"),
         _by_session("heartbeat_gap_details", "heartbeat_violations", "Gaps between heart-beats"),
         FINDING_DETAILS,
+        *ANSWERS,
     )
 }

@@ -1,4 +1,4 @@
-"""The SQL of users over a lake, executed by DuckDB, which can reach nothing but the files of the lake's tables.
+"""The SQL of users over a lake, executed by DuckDB, which can reach nothing but the files of the lake's tables, and what the user attached.
 
 Three things ensure that. Only statements that read are executed (`stompcap.lake.statement`). Table functions are refused unless they are
 known to read no files. DuckDB is configured to open only the files of the tables' current versions, to load no extension and to see no
@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from stompcap import zones
 from stompcap.errors import EnvironmentProblem, UsageError
-from stompcap.lake import data_files, open_tables, query
+from stompcap.lake import attached, data_files, open_tables, query
+from stompcap.lake.attached import quoted
 from stompcap.lake.data_files import Files
 from stompcap.lake.paths import location
 from stompcap.lake.statement import REFUSED, calls, demand_reading, explained
@@ -25,9 +26,11 @@ from stompcap.tables import TABLES
 from stompcap.views import VIEWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from duckdb import DuckDBPyConnection
+
+    from stompcap.lake.attached import Attached
 
 BATCH_ROWS = 1 << 14
 AT_ONCE = 4
@@ -67,13 +70,15 @@ def files(lake: str, table: str) -> Files:
 
 
 @contextmanager
-def answered(lake: str, statement: str) -> Iterator[tuple[list[str], Iterator[list[object]]]]:
+def answered(lake: str, statement: str, more: Sequence[Attached] = ()) -> Iterator[tuple[list[str], Iterator[list[object]]]]:
     """Columns and rows of the answer to a statement over the tables' current versions; the time zone is that of stompcap.zones.
+
+    `more` are files and lakes that the user attached.
 
     Raises UsageError if the statement does more than read, and the error of DuckDB if it is not valid.
     """
     demand_reading(statement)
-    with _opened(lake, named(statement)) as database:
+    with _opened(lake, named(statement), more) as database:
         if found := _refused(database).search(_without_texts(statement)):
             raise UsageError(f"{found[1]}(): {UNREAD}")
         if not _reads(explained(statement)):
@@ -123,8 +128,8 @@ def _refused(database: DuckDBPyConnection) -> re.Pattern[str]:
 
 
 @contextmanager
-def _opened(lake: str, names: Iterable[str]) -> Iterator[DuckDBPyConnection]:
-    """DuckDB with views of these tables and views of a lake, and access to nothing else."""
+def _opened(lake: str, names: Iterable[str], more: Sequence[Attached]) -> Iterator[DuckDBPyConnection]:
+    """DuckDB with views of these tables and views of a lake and of what is attached, and access to nothing else."""
     views = [VIEWS[name] for name in names if name in VIEWS]
     tables = sorted({name for name in names if name in TABLES} | {table for view in views for table in view.tables})
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -132,17 +137,18 @@ def _opened(lake: str, names: Iterable[str]) -> Iterator[DuckDBPyConnection]:
     with tempfile.TemporaryDirectory(prefix="stompcap-sql-") as spilled, query.opened(held) as database:
         for view in views:
             database.execute(f"CREATE VIEW {view.name} AS {view.of()}")
-        _lock(database, [uri for part in held.values() for uri in part.uris], spilled)
+        beside = attached.show(database, more, names, files) if more else []
+        _lock(database, [*(uri for part in held.values() for uri in part.uris), *beside], spilled)
         yield database
 
 
 def _lock(database: DuckDBPyConnection, uris: list[str], spilled: str) -> None:
     """Restrict DuckDB to these files, and to a folder for intermediate results that it spills."""
-    allowed = ", ".join(map(_quoted, uris))
+    allowed = ", ".join(map(quoted, uris))
     for setting in (
-        f"TimeZone = {_quoted(zones.name())}",
+        f"TimeZone = {quoted(zones.name())}",
         f"allowed_paths = [{allowed}]",
-        f"temp_directory = {_quoted(spilled)}",
+        f"temp_directory = {quoted(spilled)}",
         "python_enable_replacements = false",
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",
@@ -151,10 +157,6 @@ def _lock(database: DuckDBPyConnection, uris: list[str], spilled: str) -> None:
         "lock_configuration = true",
     ):
         database.execute(f"SET {setting}")
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _rows(reader: pa.RecordBatchReader) -> Iterator[list[object]]:

@@ -183,7 +183,17 @@ def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
         raise UsageError(f"{visible(table, 60)}: not a table or view of a lake, which are {', '.join((*TABLES, *VIEWS))}")
     where = location(lake, TABLES[table].name)
     for_spark = where if is_local(lake) else remote.named(spark, where)
-    return spark.read.format("delta").load(for_spark) if for_spark else remote.read(spark, table, data_files.of(open_tables.table(where)))
+    if not for_spark:
+        return remote.read(spark, table, data_files.of(open_tables.table(where)))
+    return _with_all(spark.read.format("delta").load(for_spark), table)
+
+
+def _with_all(rows: DataFrame, table: str) -> DataFrame:
+    """The rows of a table; a column that it lacks, as it is older than that, is null."""
+    from pyspark.sql.functions import expr
+
+    lacking = [column for column in TABLES[table].columns if column.name not in rows.columns]
+    return rows.withColumns({column.name: expr(f"CAST(NULL AS {column.sql_type})") for column in lacking}) if lacking else rows
 
 
 def views(spark: SparkSession, lake: str) -> None:

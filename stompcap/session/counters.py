@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from stompcap.codes import CLIENT, GAP
-from stompcap.columns import I64, Bools
+from stompcap.codes import CLIENT, GAP, STALL_CONTROL_FRAME, STALL_RETRANSMISSION
+from stompcap.columns import I64, Bools, coded, integers
 from stompcap.kernel import kernel
 from stompcap.session.dialogue import CONNECT, CONNECTED, DISCONNECT, ERROR, STOMP, SUBSCRIBE, Dialogue
 from stompcap.session.layout import Field, Layout, Records
+from stompcap.session.wire import directions
 from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 
@@ -46,6 +48,15 @@ class Counters(NamedTuple):
     needless: Annotated[I64, Field(0, before=0)]  # MESSAGEs with an ack header that ask for no ACK
     sends: Annotated[I64, Field(0, before=-1)]  # SENDs that the broker has counted; -1 where that is not sure (stompcap.session.sends)
     unmeasured: Annotated[I64, Field(0, before=0)]  # durations that were not measurable (stompcap.session.clocks)
+    lost_at_c2s: Annotated[I64, Field(before=-1)]  # stream offset of the latest gap
+    lost_at_s2c: Annotated[I64, Field(before=-1)]
+    again1_ns_c2s: Annotated[I64, Field(before=-1)]  # when octets were retransmitted last
+    again1_ns_s2c: Annotated[I64, Field(before=-1)]
+    again2_ns_c2s: Annotated[I64, Field(before=-1)]  # the time before that
+    again2_ns_s2c: Annotated[I64, Field(before=-1)]
+    again3_ns_c2s: Annotated[I64, Field(before=-1)]  # and before that
+    again3_ns_s2c: Annotated[I64, Field(before=-1)]
+    sign_ns: Annotated[I64, Field(before=-1)]  # when a layer below STOMP gave a sign of life last
 
 
 COUNTERS = Layout(Counters)
@@ -133,7 +144,9 @@ def _directions(dialogue: Dialogue, counters: Records, new: I64) -> None:
     leaks[raw.session[masked], raw.side[masked]] = 1
     seen = rows[raw.kind[rows] != GAP]
     np.maximum.at(spoke, (raw.session[seen], raw.side[seen]), raw.last_ns[seen])
-    for name, values in (("frames", frames), ("leaks", leaks), ("spoke_ns", spoke)):
+    gap, lost = rows[raw.kind[rows] == GAP], both(counters, "lost_at")
+    np.maximum.at(lost, (raw.session[gap], raw.side[gap]), raw.offset[gap])
+    for name, values in (("frames", frames), ("leaks", leaks), ("spoke_ns", spoke), ("lost_at", lost)):
         set_both(counters, name, values)
 
 
@@ -145,3 +158,21 @@ def count_heard(dialogue: Dialogue, counters: Records, error_ns: I64) -> None:
     seen = seen[(limit < 0) | (raw.last_ns[seen] < limit)]
     np.maximum.at(counters["heard_ns"], raw.session[seen], raw.last_ns[seen])
 
+
+def count_stalls(counters: Records, stalls: pa.Table, ids: pa.Array) -> None:
+    """Keep the latest three retransmissions of each direction, and the latest sign of life of a layer below STOMP; `stalls` are new."""
+    if stalls.num_rows == 0:
+        return
+    direction, at = directions(stalls, ids), integers(stalls.column("end_ns"))
+    kind = coded(stalls.column("kind"), words.STALLS)
+    own = np.flatnonzero((direction >= 0) & (kind == STALL_CONTROL_FRAME))
+    np.maximum.at(counters["sign_ns"], direction[own] // 2, at[own])
+    own = np.flatnonzero((direction >= 0) & (kind == STALL_RETRANSMISSION))
+    names = [f"again{number}_ns" for number in (1, 2, 3)]
+    kept = np.stack([both(counters, name).reshape(-1) for name in names])
+    of = np.concatenate([np.tile(np.arange(kept.shape[1]), len(names)), direction[own]])
+    times = np.concatenate([kept.reshape(-1), at[own]])
+    order = np.lexsort((-times, of))
+    rank = np.arange(len(order)) - np.searchsorted(of[order], of[order])
+    for number, name in enumerate(names):
+        set_both(counters, name, times[order[rank == number]].reshape(-1, 2))

@@ -58,14 +58,19 @@ C = TypeVar("C", bound=tuple[I64, ...])
 
 
 class Layout(Generic[C]):
-    """The fields of one kind of record: the columns of a NamedTuple, of which the first is `session`, and texts."""
+    """The fields of one kind of record: the columns of a NamedTuple, of which the first is `session`, and texts.
 
-    def __init__(self, columns: type[C], *texts: Text) -> None:
+    `alike` are fields that kernels do not take by their names, as the counts of a histogram.
+    """
+
+    def __init__(self, columns: type[C], *texts: Text, alike: Mapping[str, Field] | None = None) -> None:
         self.columns, self.texts = columns, texts
         self.fields: dict[str, Field] = {}
         for name, hint in get_type_hints(columns, include_extras=True).items():
             if name != "session":
                 self.fields[name] = next((one for one in get_args(hint) if isinstance(one, Field)), Field())
+        self._taken = ("session", *self.fields)
+        self.fields |= alike or {}
 
     @property
     def stored(self) -> list[str]:
@@ -86,7 +91,7 @@ class Layout(Generic[C]):
 
     def kernel(self, records: Records) -> C:
         """The columns as kernels take them; what kernels write is written to the records."""
-        return self.columns(*(records[name] for name in ("session", *self.fields)))
+        return self.columns(*(records[name] for name in self._taken))
 
 
 class Records:

@@ -20,7 +20,7 @@ from stompcap.codes import (
     SERVER,
 )
 from stompcap.columns import I64, coded, flat, integers, or_null, timestamps, truth, worded
-from stompcap.session import counters
+from stompcap.session import close_causes, counters
 from stompcap.session.clocks import Clocks, Moment
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.facts import SessionFacts
@@ -151,8 +151,10 @@ def missing_octets(streams: pa.Table, direction: str) -> I64:
     return integers(pc.coalesce(inner, outer), 0)
 
 
-def sessions_table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Records, clocks: Clocks) -> pa.Table:
-    """Table sessions, one row per stream in the dialogue's order, as they stand."""
+def sessions_table(
+    dialogue: Dialogue, first: Firsts, facts: SessionFacts, counted: Records, clocks: Clocks, beats: Records
+) -> pa.Table:
+    """Table sessions, one row per stream in the dialogue's order, as they stand; `beats` are the records of heart-beats."""
     streams, asked, answer = dialogue.streams, first["connect"], first["connected"]
     client, server, agreed = intervals(asked, answer, facts.version)
     outcome = outcomes(first, facts)
@@ -164,6 +166,8 @@ def sessions_table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, count
     product, product_version = identify.servers(answer.header("server"), traits.of_server(first))
     left = first["disconnect"].there
     ended = np.where(left, END_DISCONNECT, facts.close_kind + 1)
+    ends = close_causes.survey_ends(dialogue, first, facts, counted, beats, clocks)
+    cause = close_causes.causes(first, facts, ends, outcome, agreed)
     missing = missing_octets(streams, "c2s") + missing_octets(streams, "s2c")
     names = ("stream_id", "client_ip", "client_port", "server_ip", "server_port", "origin_ip", "origin_port", "origin_source", "transport")
     columns = {name: flat(streams.column(name)) for name in names} | _version(dialogue, first)
@@ -183,7 +187,9 @@ def sessions_table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, count
         "server": answer.header("server"),
         "server_product": product,
         "server_version": product_version,
-        "client_product": identify.clients(traits.of_client(first)),
+        "client_product": identify.clients(asked.header("user-agent"), traits.of_client(first)),
+        "client_id": asked.header("client-id"),
+        "user_agent": asked.header("user-agent"),
         "client_can_send_ms": pa.array(client[:, 0], mask=no_ask),
         "client_wants_ms": pa.array(client[:, 1], mask=no_ask),
         "server_can_send_ms": pa.array(server[:, 0], mask=no_answer),
@@ -193,8 +199,11 @@ def sessions_table(dialogue: Dialogue, first: Firsts, facts: SessionFacts, count
         "connect_latency_us": latency,
         "outcome": worded(outcome, words.OUTCOMES),
         "error_message": first["error"].header("message"),
+        "error_detail": first["error"].column("body_preview"),
         "end_kind": worded(ended, words.END_KINDS),
         "ended_by": worded(np.where(left, CLIENT, facts.closed_by), words.CLOSERS),
+        "close_cause": worded(cause, words.CLOSE_CAUSES),
+        "close_evidence": close_causes.evidence(cause, first, facts, ends, agreed),
         "frames_c2s": pa.array(facts.frames[:, 0]),
         "frames_s2c": pa.array(facts.frames[:, 1]),
         "complete_start": pc.and_(*(flat(streams.column(name)).fill_null(False) for name in ("syn_seen", "synack_seen"))),

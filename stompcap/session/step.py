@@ -95,6 +95,7 @@ def step(new: StepInput, state: State, order: Mapping[str, int], options: Option
     before = counters.follow_counters(dialogue, counted)
     first = firsts.first_frames(dialogue, found, trusted, state["first"])
     counters.count_heard(dialogue, counted, first["error"].first_ns)
+    counters.count_stalls(counted, new.stalls, ids)
     facts = sessions.survey(dialogue, counted, found, sessions.version_of(dialogue, first))
     quirks = sessions.quirks(first, options.ack_scope)
     watches = clocks.follow_clocks(dialogue, new.stalls, state["clocks"], counted["unmeasured"])
@@ -114,7 +115,7 @@ def step(new: StepInput, state: State, order: Mapping[str, int], options: Option
     watched = WatchedSessions(agreed, facts, first["connected"], first["disconnect"], first["error"], closing, watches)
     beats = follow_heartbeats(dialogue, watched, judged, stalls, state["heartbeats"], options.thresholds)
     tables |= {
-        "sessions": sessions.sessions_table(dialogue, first, facts, counted, watches),
+        "sessions": sessions.sessions_table(dialogue, first, facts, counted, watches, beats.rows),
         "heartbeats": heartbeats_table(beats.rows, ids, watched),
         "heartbeat_violations": heartbeat_violations_table(ids, watched, beats),
     }

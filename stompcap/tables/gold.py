@@ -54,6 +54,9 @@ HEARTBEATS = Table(
         big("late", "of them late, no worse", nullable=False),
         big("violations", "of them violations, no worse", nullable=False),
         big("dead", "of them dead", nullable=False),
+        real("mean_gap_ms", "Mean of the times between arrivals, that to the end of the connection apart"),
+        real("sd_gap_ms", "Their standard deviation"),
+        real("p99_gap_ms", "Their 99th percentile, by a histogram of four buckets an octave: within a fifth, never above the longest"),
         real("cut_off_after_intervals",
              "Intervals of silence after which the waiting side closed the connection; null where it did not, or had another reason: "
              "a DISCONNECT, an ERROR from before the silence was late"),

@@ -90,7 +90,9 @@ SESSIONS = Table(
         text("server_product", "Best guess of the broker; null if none"),
         text("server_version", "The broker's version, as it states it; null if it does not"),
         text("client_product", "Best guess of the client library, by the order and choice of its headers; null where they fit none "
-             "or several, as with stompest in 1.0"),
+             "or several, as with stompest in 1.0. Where its user-agent names one, that"),
+        text("client_id", "The client's client-id header: who it is to the broker beyond one connection, as for durable subscriptions"),
+        text("user_agent", "CONNECT's user-agent header; that of a WebSocket's upgrade is in transports"),
         big("client_can_send_ms", "First number of the client's heart-beat header"),
         big("client_wants_ms", "Second number of the client's heart-beat header"),
         big("server_can_send_ms", "First number of the server's heart-beat header"),
@@ -101,8 +103,15 @@ SESSIONS = Table(
             "stepped"),
         text("outcome", "What became of CONNECT", *words.OUTCOMES, nullable=False),
         text("error_message", "The first ERROR's message header"),
+        text("error_detail", "The beginning of its body, as frames.body_preview"),
         text("end_kind", "How the session ended", *words.END_KINDS, nullable=False),
         text("ended_by", "The side that ended it: the client if by DISCONNECT, else as streams.closed_by; null while open", *words.CLOSERS),
+        text("close_cause", "Why the connection ended, as far as it shows by itself: error, an ERROR and a close; heartbeat_client, "
+             "heartbeat_server, that side missed beats and the other closed; idle_cut, closed after 30, 50, 60, 90, 350 or 600 s of "
+             "silence without beats; size_limit, slow_consumer, an ERROR says so; vanished, retransmissions without an answer to the end; "
+             "reset, a RST without any of these; capture_end, not closed in the capture; unknown, also where missing bytes may hide "
+             "another cause. tls_alert, websocket_close and broker_stop are in view session_ends only", *words.CLOSE_CAUSES),
+        text("close_evidence", "What shows close_cause: stream offsets, seconds, what was seen"),
         big("frames_c2s", "Frames the client sent", nullable=False),
         big("frames_s2c", "Frames the server sent", nullable=False),
         flag("complete_start", "The handshake of the connection was captured", nullable=False),

@@ -30,6 +30,17 @@ Format = Annotated[str, typer.Option("--format", help=f"Output format: {', '.joi
 Limit = Annotated[int, typer.Option("--limit", min=1, help="Most rows on the terminal; csv and json print all.")]
 BySpark = Annotated[bool, typer.Option("--spark", help="Ask Spark, for instance on a cluster; --master and --conf imply it.")]
 
+Attach = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--attach", metavar="NAME=PATH", show_default=False,
+        help="Know a Parquet or CSV file as table NAME, or another lake's tables and views as NAME.table; repeatable. They are only read.",
+    ),
+]
+Definitions = Annotated[
+    bool, typer.Option("--views", help="Print the statements by which any DuckDB with its extension for Delta knows the tables and views.")
+]
+
 Answer = tuple[list[str], Iterator[list[Any]]]
 Ask = Callable[[str], AbstractContextManager[Answer]]
 CUT = ("table", "vertical")
@@ -48,6 +59,8 @@ def sql(
     style: Format = "table",
     limit: Limit = 1000,
     time_zone: common.TimeZone = "UTC",
+    attach: Attach = None,
+    views: Definitions = False,
     spark: BySpark = False,
     master: common.Master = None,
     conf: common.Conf = None,
@@ -59,12 +72,17 @@ def sql(
         raise UsageError(f"--format {style}: must be one of {', '.join(render.FORMATS)}")
     in_zone = common.times_in(time_zone)
     lakes.demand(lake)
+    if views:
+        from stompcap.lake.attached import definitions
+
+        print("\n".join(definitions(lake)))
+        return
     shell = query is None and file is None and sys.stdin.isatty()
     statements = [] if shell else statement.statements(_text(query, file))
     for one in statements:
         statement.demand_reading(one)
     with in_zone:
-        ask = _engine(lake, spark, master, conf)
+        ask = _engine(lake, spark, master, conf, attach or [])
         if shell:
             from stompcap.cli.sql_shell import run
 
@@ -114,12 +132,16 @@ def described(ask: Ask, name: str) -> list[str]:
         return [row[0] for row in rows]
 
 
-def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None) -> Ask:
+def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None, attach: list[str]) -> Ask:
     """What answers: Spark where asked for, else DuckDB."""
     if not (spark or master is not None or conf):
+        from stompcap.lake.attached import attached
         from stompcap.lake.reading import answered
 
-        return lambda one: answered(lake, one)
+        more = attached(attach)
+        return lambda one: answered(lake, one, more)
+    if attach:
+        raise UsageError("--attach: is answered by DuckDB; leave out --spark, --master and --conf")
     session = common.session(master, conf)()
     lakes.views(session, lake)
     session.conf.set("spark.sql.runSQLOnFiles", "false")  # no FROM csv.`/any/file`

@@ -22,8 +22,8 @@ from stompcap.session.dialogue import Dialogue
 from stompcap.session.facts import SessionFacts
 from stompcap.session.firsts import OfSessions
 from stompcap.session.heartbeats.arrivals import BEHIND, Lost, Segments, beats, lost
-from stompcap.session.heartbeats.records import LAYOUT
-from stompcap.session.heartbeats.silences import Silences, Stalls, Watched, silences
+from stompcap.session.heartbeats.records import BUCKETS, EDGES, LAYOUT
+from stompcap.session.heartbeats.silences import Measured, Silences, Stalls, Watched, silences
 from stompcap.session.layout import Records, opened
 from stompcap.session.wire import directions
 from stompcap.settings import Thresholds
@@ -105,12 +105,27 @@ def follow_heartbeats(
     )  # fmt: skip
     stalled, gaps = stalls_of(stalls, dialogue.ids, sessions.clocks), lost(dialogue.rows)
     counted = _packets_lost(dialogue.streams)[gaps.direction]
-    found, excuse = silences(segments, watched, Lost(*(values[counted] for values in gaps)), stalled)
+    measured = _measured(rows, interval)
+    found, excuse = silences(segments, watched, measured, Lost(*(values[counted] for values in gaps)), stalled)
+    _keep(rows, measured)
     ratio = (found.stop_ns - found.start_ns) // MILLISECOND / interval[found.watched]
     severity = np.where(ratio > thresholds.heartbeat_violation, HEARTBEAT_VIOLATION, HEARTBEAT_LATE)
     severity = np.where(ratio > thresholds.heartbeat_dead, HEARTBEAT_DEAD, severity)
     _sum(rows, dialogue, sessions, found, severity, excuse, end, limit)
     return FollowedHeartbeats(rows, found, severity, excuse)
+
+
+def _measured(rows: Records, interval: I64) -> Measured:
+    """What the records have of the times between arrivals; `interval` in milliseconds."""
+    buckets = np.stack([rows[name] for name in BUCKETS], axis=1)
+    count, total, squares = (rows[name].copy() for name in ("measured", "total_ns", "squares"))
+    return Measured(interval * MILLISECOND, count, total, squares.view(np.float64), buckets, EDGES)
+
+
+def _keep(rows: Records, measured: Measured) -> None:
+    rows["measured"], rows["total_ns"], rows["squares"] = measured.times, measured.total_ns, measured.squares.view(np.int64)
+    for number, name in enumerate(BUCKETS):
+        rows[name] = measured.buckets[:, number].copy()
 
 
 def _latest(rows: Records, direction: I64, segments: Segments) -> tuple[I64, I64]:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
+import numpy as np
+
 from stompcap.columns import I64
 from stompcap.session.layout import Field, Layout
+
+BUCKETS = tuple(f"bucket_{number}" for number in range(24))
+"""How many of the times between arrivals lie up to each of EDGES, and behind the last."""
+
+EDGES = np.exp2((np.arange(len(BUCKETS) - 1) - 12) / 4)
+"""Upper ends of buckets, in intervals: an eighth to 5.7, four an octave."""
 
 
 class Heartbeat(NamedTuple):
@@ -24,6 +32,9 @@ class Heartbeat(NamedTuple):
     violations: Annotated[I64, Field(0, columns=("violations",))]
     dead: Annotated[I64, Field(0, columns=("dead",))]
     excused: Annotated[I64, Field(0)]
+    measured: Annotated[I64, Field(0, before=0)]  # times between arrivals, those to the end apart
+    total_ns: Annotated[I64, Field(0, before=0)]  # their sum
+    squares: Annotated[I64, Field(0, before=0)]  # the sum of their squares in square milliseconds: the bits of a float64
 
 
-LAYOUT = Layout(Heartbeat)
+LAYOUT = Layout(Heartbeat, alike={name: Field(0, before=0) for name in BUCKETS})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from stompcap.codes import (
     ENDED_BY_CLOSE,
@@ -52,6 +53,17 @@ class Silences(NamedTuple):
     ender: I64
 
 
+class Measured(NamedTuple):
+    """The times between arrivals of the directions watched, summed up; rows as in Watched."""
+
+    interval_ns: I64
+    times: I64  # how many
+    total_ns: I64
+    squares: npt.NDArray[np.float64]  # the sum of their squares, in square milliseconds
+    buckets: I64  # shape (directions, buckets): how many lie up to each of the edges, and behind the last
+    edges: npt.NDArray[np.float64]  # in intervals
+
+
 class Stalls(NamedTuple):
     """Zero windows (kind 0) and retransmissions (1), by direction and time."""
 
@@ -62,7 +74,7 @@ class Stalls(NamedTuple):
 
 
 @kernel
-def _silences(segments: Segments, watched: Watched, found: Silences) -> int:
+def _silences(segments: Segments, watched: Watched, measured: Measured, found: Silences) -> int:
     """Count the times without a new octet, and note those above the limit; returns how many those are."""
     count, i, n = 0, 0, len(segments.direction)
     for w in range(len(watched.direction)):
@@ -87,6 +99,11 @@ def _silences(segments: Segments, watched: Watched, found: Silences) -> int:
                 length = end - watched.now_ns[w]
                 watched.gaps[w] += 1
                 watched.longest_ns[w] = max(watched.longest_ns[w], length)
+                if end == then and (ender == ENDED_BY_DATA or ender == ENDED_BY_HEARTBEAT):
+                    measured.times[w] += 1
+                    measured.total_ns[w] += length
+                    measured.squares[w] += (length / 1e6) ** 2
+                    measured.buckets[w, np.searchsorted(measured.edges, length / measured.interval_ns[w])] += 1
                 if length > watched.limit_ns[w]:
                     found.watched[count], found.start_ns[count], found.stop_ns[count] = w, watched.now_ns[w], end
                     found.ender[count] = ender if end == then else ENDED_BY_CLOSE
@@ -155,10 +172,13 @@ def _excuses(found: Silences, watched: Watched, gaps: Lost, stalls: Stalls, excu
             j += 1
 
 
-def silences(segments: Segments, watched: Watched, gaps: Lost, stalls: Stalls) -> tuple[Silences, I64]:
-    """The silences among these arrivals, and what excuses each: an index in words.EXCUSES, -1 for nothing; counts them in `watched`."""
+def silences(segments: Segments, watched: Watched, measured: Measured, gaps: Lost, stalls: Stalls) -> tuple[Silences, I64]:
+    """The silences among these arrivals, and what excuses each: an index in words.EXCUSES, -1 for nothing.
+
+    Counts them in `watched`, all times between arrivals in `measured`.
+    """
     every = _room(len(segments.direction) + len(watched.direction))
-    every = _cut(every, _silences(segments, watched, every))
+    every = _cut(every, _silences(segments, watched, measured, every))
     left = _room(len(every.watched) + len(stalls.kind))
     excuse = np.full(len(left.watched), -1, np.int64)
     left = _cut(left, _open(every, watched, stalls, left, excuse))

@@ -35,6 +35,17 @@ SERVER_NAMES = {  # name in the server header, lower case: the name in the table
     "coilmq": "CoilMQ",
 }
 
+AGENTS = {  # the name in the tables: how a user-agent begins, or a part of it that names a library; browsers name none
+    "stomp.py": r"(?i)\bstomp\.py\b",
+    "stompest": r"(?i)\bstompest\b",
+    "stompjs": r"(?i)\bstomp-?js\b|\bstomp\.js\b",
+    "go-stomp": r"(?i)\bgo-stomp\b",
+    "vert.x": r"(?i)\bvert\.?x\b",
+    "stomp gem": r"(?i)\bstomp[ -]?gem\b",
+    "stomp-php": r"(?i)\bstomp-?php\b",
+    "Spring": r"(?i)\bspring\b",
+}
+
 SERVERS = (
     Mark("RabbitMQ", "session", r"^session-[A-Za-z0-9_-]{22}$", 5),
     Mark("RabbitMQ", "message-id", r"@@session-[A-Za-z0-9_-]{22}@@[0-9]+$", 5),

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.session.products.fingerprints import CLIENTS, GOOD, LEAD, SERVER_NAMES, SERVERS, Mark
+from stompcap.session.products.fingerprints import AGENTS, CLIENTS, GOOD, LEAD, SERVER_NAMES, SERVERS, Mark
 from stompcap.session.products.traits import Traits
 
 SERVER_HEADER = r"^\s*(?P<name>[^/\s]+)(?:/(?P<version>[^\s]+))?"
@@ -40,6 +40,12 @@ def servers(server: pa.Array, traits: Traits) -> tuple[pa.Array, pa.Array]:
     return product, pc.if_else(pc.equal(version, ""), pa.scalar(None, pa.string()), version)
 
 
-def clients(traits: Traits) -> pa.Array:
-    """Client library per session, from its traits."""
-    return weigh(traits, CLIENTS)
+def clients(user_agent: pa.Array, traits: Traits) -> pa.Array:
+    """Client library per session, from CONNECT's `user-agent` where that names one, else from its traits."""
+    if user_agent.null_count == len(user_agent):
+        return weigh(traits, CLIENTS)
+    named = pa.nulls(len(user_agent), pa.string())
+    for product, pattern in AGENTS.items():
+        says = pc.match_substring_regex(user_agent, pattern)
+        named = pc.coalesce(named, pc.if_else(says, pa.scalar(product), pa.scalar(None, pa.string())))
+    return pc.coalesce(named, weigh(traits, CLIENTS))

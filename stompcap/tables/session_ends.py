@@ -1,0 +1,55 @@
+"""View session_ends: why sessions ended, also by what only other connections and the layers below STOMP show.
+
+A connection's own cause (`sessions.close_cause`) stands, unless it is unknown or a bare RST. Then what layers said decides: a fatal alert
+of TLS, a Close of WebSocket (1009: message too big; RFC 6455, 7.4.1); both fit equally. A broker stopped where it closed three and more
+connections within a second for which nothing else is known, or which say so: 1001 `going away`, RabbitMQ's ERROR of a shutdown.
+"""
+
+from __future__ import annotations
+
+from stompcap.tables.view import View
+
+SESSION_ENDS = View(
+    "session_ends",
+    "Sessions with `cause`: close_cause, and what only other tables show: tls_alert, websocket_close, broker_stop (three and more "
+    "connections of a broker that it closed within a second, without another reason); and with `cause_evidence`",
+    ("sessions", "streams", "transports"),
+    """
+    WITH layers AS (
+        SELECT stream_id, max(CASE WHEN kind = 'tls' THEN close_reason END) AS tls_alert,
+               max(CASE WHEN kind IN ('websocket', 'sockjs') THEN close_code END) AS websocket_code,
+               max(CASE WHEN kind IN ('websocket', 'sockjs') THEN closed_by END) AS websocket_closed_by
+        FROM {transports} GROUP BY stream_id
+    ), seen AS (
+        SELECT t.*, c.source, c.close_kind, c.closed_by, c.rst_by, l.tls_alert, l.websocket_code, l.websocket_closed_by
+        FROM {sessions} t LEFT JOIN {streams} c ON c.stream_id = t.stream_id LEFT JOIN layers l ON l.stream_id = t.stream_id
+    ), layered AS (
+        SELECT *, CASE WHEN close_cause NOT IN ('unknown', 'reset') THEN close_cause WHEN websocket_code = 1009 THEN 'size_limit'
+                       WHEN tls_alert IS NOT NULL AND websocket_code IS NOT NULL THEN 'unknown'
+                       WHEN tls_alert IS NOT NULL THEN 'tls_alert' WHEN websocket_code IS NOT NULL THEN 'websocket_close'
+                       ELSE close_cause END AS by_layer
+        FROM seen
+    ), gone AS (
+        SELECT *, CASE WHEN closed_by = 'server' AND (by_layer IN ('unknown', 'reset')
+                            OR by_layer = 'websocket_close' AND websocket_code = 1001
+                            OR by_layer = 'error'
+                               AND lower(concat(coalesce(error_message, ''), coalesce(error_detail, ''))) LIKE '%shutdown%')
+                       THEN closed_ns END AS gone_ns
+        FROM layered
+    ), counted AS (
+        SELECT *, count(gone_ns) OVER (PARTITION BY source, server_ip ORDER BY coalesce(gone_ns, -2000000000)
+                                       RANGE BETWEEN 1000000000 PRECEDING AND 1000000000 FOLLOWING) AS gone_together
+        FROM gone
+    ), told AS (
+        SELECT *, CASE WHEN gone_ns IS NOT NULL AND gone_together >= 3 THEN 'broker_stop' ELSE by_layer END AS cause FROM counted
+    )
+    SELECT *, CASE WHEN cause = 'broker_stop'
+                   THEN concat(CAST(gone_together AS STRING), ' connections that the broker closed within a second; ', close_evidence)
+                   WHEN cause = 'tls_alert' THEN concat('alert ', tls_alert, '; ', close_evidence)
+                   WHEN cause <> close_cause AND websocket_code IS NOT NULL
+                   THEN concat('Close ', CAST(websocket_code AS STRING), coalesce(concat(' of the ', websocket_closed_by), ''), '; ',
+                               close_evidence)
+                   ELSE close_evidence END AS cause_evidence
+    FROM told
+    """,
+)
