@@ -136,7 +136,7 @@ SUBSCRIPTIONS = Table(
         big("idle_us", "How long no delivery was unsettled"),
         big("full_us", "How long as many or more were unsettled as the broker allows: prefetch-count or activemq.prefetchSize of the "
             "SUBSCRIBE. Null where neither is above 0: a default of the broker does not show"),
-        big("limited_since_ns", "Since when it was at that limit without a break, up to its end or that of the capture; null if it was not"),
+        big("limited_since_ns", "Since when it was at that limit without a break, up to its end or the capture's; null if it was not"),
         text("status", "What became of it", *words.SUBSCRIPTION_STATUSES, nullable=False),
     ),
     key=("stream_id", "subscribe_offset"),

@@ -16,7 +16,7 @@ from stompcap.tables.silver import SUBSCRIPTIONS
 
 
 def subscriptions_table(rows: Records, clocks: Clocks, ids: pa.Array, over: Bools, end_ns: I64) -> pa.Table:
-    """Table subscriptions, of the rows that are final; `ids` of the sessions; per session: whether it is `over`, when it or its capture ended."""
+    """Table subscriptions, of the rows that are final. Of each session its id, whether it is `over`, and when it or its capture ended."""
     rows = rows.take(np.flatnonzero(rows.final))
     conditions = [rows["ended_ordinal"] >= 0, over[rows["session"]]]
     status = np.select(conditions, [SUBSCRIPTION_UNSUBSCRIBED, SUBSCRIPTION_ENDED], SUBSCRIPTION_OPEN)
