@@ -60,7 +60,7 @@ def finish(
     _emit(rows, ending, facts.frames.sum(axis=1), options.retention)
     tally(rows.deliveries, rows.subscriptions)
     return {
-        "subscriptions": subscriptions_table(rows.subscriptions, ids, over),
+        "subscriptions": subscriptions_table(rows.subscriptions, clocks, ids, over, _ended_ns(facts, first)),
         "deliveries": deliveries_table(rows.deliveries, rows.subscriptions, rows.transactions, clocks, ids),
         "transactions": transactions_table(rows.transactions, clocks, ids, _closed_ns(rows.transactions, facts, first, clocks)),
         "receipts": receipts_table(rows.receipts, request_statuses, clocks, ids),
@@ -83,6 +83,12 @@ def _left_open(rows: SessionRecords, sessions: int) -> I64:
     )
     found: I64 = np.sum([np.bincount(records["session"][mask], minlength=sessions) for records, mask in masks], axis=0)
     return found
+
+
+def _ended_ns(facts: SessionFacts, first: Mapping[str, OfSessions]) -> I64:
+    """Per session, when its client disconnected, else when it was closed, else the end of what was captured of it."""
+    left = first["disconnect"]
+    return np.where(left.there, left.first_ns, np.where(facts.closed_ns >= 0, facts.closed_ns, facts.last_ns))
 
 
 def _closed_ns(rows: Records, facts: SessionFacts, first: Mapping[str, OfSessions], clocks: Clocks) -> I64:

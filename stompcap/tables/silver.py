@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from stompcap.tables import words
 from stompcap.tables.bronze import BATCH_ID, DIRECTION, ENDPOINTS, LINEAGE, ORIGIN, STREAM_ID
-from stompcap.tables.schema import HEADER_MAP, HEADERS, Column, Table, big, flag, moment, text
+from stompcap.tables.schema import HEADER_MAP, HEADERS, Column, Table, big, flag, moment, real, text
 
 VERSION = text("version", "The session's protocol version; null if unknown", *words.VERSIONS)
 VERSION_SOURCE = text("version_source", "How the version is known", *words.VERSION_SOURCES, nullable=False)
@@ -148,6 +148,13 @@ SUBSCRIPTIONS = Table(
         big("nacked", "Deliveries settled by NACK", nullable=False),
         big("unsettled", "Deliveries that ask for an ACK and are not settled: of status unsettled, open or voided", nullable=False),
         big("max_in_flight", "Most deliveries unsettled at once", nullable=False),
+        real("mean_in_flight", "Deliveries unsettled, on an average of its time: from subscribed_ns to unsubscribed_ns, else to the end of "
+             "the session or its capture. Null where the times of MESSAGEs and ACKs cannot be compared, and in other modes than client "
+             "and client-individual; and so the next three"),
+        big("idle_us", "How long no delivery was unsettled"),
+        big("full_us", "How long as many or more were unsettled as the broker allows: prefetch-count or activemq.prefetchSize of the "
+            "SUBSCRIBE. Null where neither is above 0: a default of the broker does not show"),
+        big("limited_since_ns", "Since when it was at that limit without a break, up to its end or the capture's; null if it was not"),
         text("status", "What became of it", *words.SUBSCRIPTION_STATUSES, nullable=False),
     ),
     key=("stream_id", "subscribe_offset"),
@@ -188,12 +195,17 @@ DELIVERIES = Table(
         text("transaction_outcome", "What became of that transaction", *words.TRANSACTION_OUTCOMES),
         big("ack_latency_us", "settled_ns - delivered_ns; null where the status is unknown, or the clocks of the directions differ or "
             "stepped"),
+        big("service_us", "settled_ns less the later of delivered_ns and the settlement before: how long the client took, without the time "
+            "that the MESSAGE waited in it for its turn. The settlement before is the latest earlier ACK or NACK that settled a delivery "
+            "of the same subscription, directly or along, in a transaction or not; all that one cumulative ACK settles have the same one "
+            "before, and share the time since. Null where ack_latency_us is or the subscription is unknown"),
         big("commit_latency_us", "First octet of the COMMIT - delivered_ns; null as ack_latency_us where clocks differ or stepped"),
         flag("octets_missing", "Octets of either side are missing between the MESSAGE and what settled it (or ended its transaction), or "
              "an ACK came between that may have settled it. Its latency is an upper bound then. Null where settled_ns is"),
     ),
     key=("stream_id", "stream_offset"),
     statistics=("stream_id", "stream_offset", "delivered_ns", "delivered_ts", "destination", "message_id", "ack_latency_us"),
+    ascending=(("service_us", "ack_latency_us"),),
 )
 
 TRANSACTIONS = Table(

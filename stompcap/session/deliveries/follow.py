@@ -14,9 +14,10 @@ from stompcap.kernel import kernel
 from stompcap.session.counters import COUNTERS
 from stompcap.session.deliveries import ordered
 from stompcap.session.deliveries.asking import asking, in_any_version, sure
+from stompcap.session.deliveries.in_flight import InFlight
 from stompcap.session.deliveries.names import DeliveryNames, coded_names, names_of_deliveries
-from stompcap.session.deliveries.outstanding import DeliveryIndex, Unsettled
-from stompcap.session.deliveries.records import LAYOUT, PAST_TRANSACTION
+from stompcap.session.deliveries.outstanding import MAX_ABORTS, DeliveryIndex, Unsettled
+from stompcap.session.deliveries.records import ABORTED, LAYOUT, PAST_TRANSACTION, PENDING
 from stompcap.session.deliveries.walk import NO_FACTS, DeliveryFacts, DeliveryFrames, walk
 from stompcap.session.dialogue import ABORT, COMMIT, Dialogue
 from stompcap.session.facts import TARGET_NONE, TARGET_UNKNOWN
@@ -70,13 +71,14 @@ def follow_deliveries(
     of_acks = (coded.ack_named, coded.ack_message, coded.strict, coded.compares, ~sure(d, d.acks))
     named, message, strict, compares, unsure = (spread(len(at), acks_at, values.astype(np.int64)) for values in of_acks)
     frames = DeliveryFrames(
-        d.session[at], d.ordinal[at], d.command[at], d.version[at], named, message, strict == 1, compares == 1, unsure == 1,
+        d.session[at], d.ordinal[at], d.at_ns[at], d.command[at], d.version[at], named, message, strict == 1, compares == 1, unsure == 1,
         transactions.row[at], gaps.epoch(at, opens=True), gaps.epoch(at, opens=False),
     )
     facts = DeliveryFacts(*(np.full(len(at), value, np.int64) for value in NO_FACTS))
     facts.target[acks_at] = np.where((coded.ack_named >= 0) | (coded.ack_message >= 0), TARGET_UNKNOWN, TARGET_NONE)
     index, unsettled = _index(rows, coded, transactions.rows), _unsettled(rows, subscriptions.rows, quirks)
     walk(frames, LAYOUT.kernel(rows), index, unsettled, quirks, COUNTERS.kernel(counted), facts, retention)
+    subscriptions.rows["in_flight"] = _in_flight(rows, unsettled, len(subscriptions.rows))
     settled = np.flatnonzero(rows["by"] >= 0)
     frame = at[rows["by"][settled]]
     for name, values in (("by_ordinal", d.ordinal[frame]), ("by_offset", d.offset[frame]), ("by_ns", d.first_ns[frame])):
@@ -130,6 +132,13 @@ def _unsettled(rows: Records, subscriptions: Records, quirks: Quirks) -> Unsettl
     number = np.full(len(rows), -1, np.int64)
     number[asks[order]] = np.arange(len(order))
     return Unsettled(
-        *ordered.empty(len(order)), number, asks[order], np.searchsorted(line[order], line[order]), np.zeros(len(subscriptions), np.int64),
-        subscriptions["most"], subscriptions["ended_ordinal"],
+        *ordered.empty(len(order)), number, asks[order], np.searchsorted(line[order], line[order]),
+        InFlight(*(subscriptions[name] for name in InFlight._fields)),
     )
+
+
+def _in_flight(rows: Records, unsettled: Unsettled, subscriptions: int) -> I64:
+    """Per subscription how many are in flight behind the step."""
+    still = (unsettled.number >= 0) & np.isin(rows["state"], (PENDING, ABORTED)) & (rows["aborts"] < MAX_ABORTS)
+    still &= rows["subscription"] >= 0
+    return np.bincount(rows["subscription"][still], minlength=subscriptions)

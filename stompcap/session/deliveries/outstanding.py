@@ -11,6 +11,7 @@ from typing import NamedTuple
 from stompcap.codes import MODE_CLIENT, MODE_CLIENT_INDIVIDUAL
 from stompcap.columns import I64, Bools
 from stompcap.kernel import inline
+from stompcap.session.deliveries.in_flight import InFlight, one_less, one_more
 from stompcap.session.deliveries.ordered import add, remove
 from stompcap.session.deliveries.records import ABORTED, ENCLOSED, PENDING, RENEWED, Delivery
 
@@ -36,7 +37,7 @@ class DeliveryIndex(NamedTuple):
 class Unsettled(NamedTuple):
     """The ordered set: per delivery its number (-1: never settled along), per number its delivery and the lowest that an ACK reaches.
 
-    Per subscription how many are in flight, the most so far, and the ordinal of its UNSUBSCRIBE (-1).
+    Per subscription how many are in flight, and for how long.
     """
 
     words: I64
@@ -44,9 +45,7 @@ class Unsettled(NamedTuple):
     number: I64
     delivery: I64
     lowest: I64
-    in_flight: I64
-    most: I64
-    ended_ordinal: I64
+    of: InFlight
 
 
 @inline
@@ -77,7 +76,7 @@ def find(
                 latest = k
             if rows.state[k] == PENDING:
                 subscription = rows.subscription[k]
-                if subscription < 0 or unsettled.ended_ordinal[subscription] < 0 or unsettled.ended_ordinal[subscription] > now:
+                if subscription < 0 or unsettled.of.ended_ordinal[subscription] < 0 or unsettled.of.ended_ordinal[subscription] > now:
                     active = k
                 else:
                     ended = k
@@ -101,22 +100,23 @@ def link(index: DeliveryIndex, k: int, session: int) -> None:
 
 
 @inline
-def put(rows: Delivery, unsettled: Unsettled, k: int, counts: bool) -> None:
-    """Put a delivery into the ordered set; the most in flight `counts` it."""
+def put(rows: Delivery, unsettled: Unsettled, k: int, ordinal: int, ns: int) -> None:
+    """Put a delivery into the ordered set, at a frame; `ordinal` is below 0 where it was in there already at the end of the last step."""
     if unsettled.number[k] >= 0 and rows.aborts[k] < MAX_ABORTS:
         subscription = rows.subscription[k]
         add(unsettled.words, unsettled.starts, unsettled.number[k])
-        unsettled.in_flight[subscription] += 1
-        if counts:
-            unsettled.most[subscription] = max(unsettled.most[subscription], unsettled.in_flight[subscription])
+        if ordinal >= 0:
+            one_more(unsettled.of, subscription, ordinal, ns)
+        else:
+            unsettled.of.in_flight[subscription] += 1
 
 
 @inline
-def take(rows: Delivery, unsettled: Unsettled, k: int) -> None:
-    """Take a delivery out of the ordered set."""
+def take(rows: Delivery, unsettled: Unsettled, k: int, ordinal: int, ns: int) -> None:
+    """Take a delivery out of the ordered set, at a frame."""
     if unsettled.number[k] >= 0 and rows.aborts[k] < MAX_ABORTS:
         remove(unsettled.words, unsettled.starts, unsettled.number[k])
-        unsettled.in_flight[rows.subscription[k]] -= 1
+        one_less(unsettled.of, rows.subscription[k], ordinal, ns)
 
 
 @inline
@@ -124,7 +124,7 @@ def enter(rows: Delivery, index: DeliveryIndex, unsettled: Unsettled, k: int) ->
     """Take up a delivery of an earlier step."""
     link(index, k, rows.session[k])
     if rows.state[k] == PENDING or rows.state[k] == ABORTED:
-        put(rows, unsettled, k, False)
+        put(rows, unsettled, k, -1, -1)
     elif rows.state[k] == ENCLOSED and rows.transaction[k] >= 0:
         enclose(rows, index, k)
 

@@ -45,6 +45,8 @@ class Delivery(NamedTuple):
     by_ordinal: Annotated[I64, Field()]  # the ACK or NACK that settled or enclosed it
     by_offset: Annotated[I64, Field()]
     by_ns: Annotated[I64, Field()]
+    before_ordinal: Annotated[I64, Field(before=-1)]  # the ACK or NACK before that one that settled or enclosed any of its subscription
+    before_ns: Annotated[I64, Field(before=-1)]
     nack: Annotated[I64, Field(0)]  # that one is a NACK
     direct: Annotated[I64, Field(0)]  # that one names it; it was not settled along
     transaction: Annotated[I64, Field()]  # row of the transaction of that one; in states the ordinal of the frame that named it first

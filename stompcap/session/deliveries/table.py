@@ -53,6 +53,13 @@ def deliveries_table(rows: Records, subscriptions: Records, transactions: Record
     committed_ns = np.where(outcome == TRANSACTION_COMMITTED, transactions.at("ended_ns", transaction), -1)
     delivery = Moment(rows["ordinal"], rows["delivered_ns"])
     settlement = Moment(rows["by_ordinal"], np.where(rows["status"] == DELIVERY_UNKNOWN, -1, settling("by_ns")))
+    earlier = rows["before_ordinal"] > rows["ordinal"]
+    free = Moment(
+        np.where(earlier, rows["before_ordinal"], rows["ordinal"]),
+        np.where(earlier, np.maximum(rows["before_ns"], rows["delivered_ns"]), rows["delivered_ns"]),
+    )
+    service = clocks.elapsed(rows["session"], free, settlement, counts=False)
+    latency = clocks.elapsed(rows["session"], delivery, settlement)
     commit = Moment(transactions.at("ended_ordinal", transaction), committed_ns)
     subscription = take_or_null(names_of_subscriptions(subscriptions), rows["subscription"])
     session, number = producers(rows.text["message_id"])
@@ -68,7 +75,8 @@ def deliveries_table(rows: Records, subscriptions: Records, transactions: Record
         "settle_offset": or_null(settling("by_offset")),
         "transaction": take_or_null(transactions.text["id"], transaction),
         "transaction_outcome": worded(outcome, words.TRANSACTION_OUTCOMES),
-        "ack_latency_us": clocks.elapsed(rows["session"], delivery, settlement),
+        "ack_latency_us": latency,
+        "service_us": pc.if_else(pc.and_(latency.is_valid(), pa.array(rows["subscription"] >= 0)), service, pa.scalar(None, pa.int64())),
         "commit_latency_us": clocks.elapsed(rows["session"], delivery, commit),
         "octets_missing": pa.array(rows["lost"] == 1, mask=~known),
     }

@@ -16,6 +16,7 @@ from stompcap.codes import MODE_AUTO, MODE_CLIENT, MODE_UNKNOWN
 from stompcap.columns import I64, Bools
 from stompcap.kernel import inline, kernel
 from stompcap.session.counters import Counters
+from stompcap.session.deliveries.in_flight import settles
 from stompcap.session.deliveries.ordered import below
 from stompcap.session.deliveries.outstanding import (
     BY_MESSAGE,
@@ -60,6 +61,7 @@ class DeliveryFrames(NamedTuple):
 
     session: I64
     ordinal: I64
+    ns: I64  # the time that it counts by
     command: I64
     version: I64
     named: I64  # of ACK and NACK, as stompcap.session.deliveries.names.DeliveryNames has it, and the next three
@@ -109,7 +111,7 @@ def _deliver(
     if same and rows.state[copy] == SETTLED and not rows.nack[copy] and rows.transaction[copy] == NO_TRANSACTION:
         facts.copy_acked[i] = 1
     if same and rows.state[copy] == ABORTED:
-        take(rows, unsettled, copy)
+        take(rows, unsettled, copy, now, frames.ns[i])
         rows.state[copy], rows.latest[copy] = REPLACED, now
         rows.lost[copy] |= _misses(rows, copy, quirks, counters, gaps)
     which = OWN if frames.version[i] == 2 else BY_MESSAGE
@@ -125,7 +127,7 @@ def _deliver(
     rows.state[k], rows.latest[k] = AUTOMATIC if mode == MODE_AUTO else PENDING, now
     link(index, k, s)
     if rows.state[k] == PENDING:
-        put(rows, unsettled, k, True)
+        put(rows, unsettled, k, now, frames.ns[i])
 
 
 @inline
@@ -165,9 +167,13 @@ def _settle(
     direct: bool,
 ) -> None:
     """ACK or NACK i settles delivery k, or encloses it in its transaction."""
-    take(rows, unsettled, k)
+    subscription, ordinal, ns = rows.subscription[k], frames.ordinal[i], frames.ns[i]
+    take(rows, unsettled, k, ordinal, ns)
+    if subscription >= 0:
+        settles(unsettled.of, subscription, ordinal, ns)
+        rows.before_ordinal[k], rows.before_ns[k] = unsettled.of.earlier_ordinal[subscription], unsettled.of.earlier_ns[subscription]
     rows.by[k], rows.nack[k], rows.direct[k], rows.transaction[k] = i, frames.command[i] == NACK, direct, frames.transaction[i]
-    rows.latest[k] = frames.ordinal[i]
+    rows.latest[k] = ordinal
     if rows.transaction[k] >= 0:
         rows.state[k] = ENCLOSED
         enclose(rows, index, k)
@@ -220,7 +226,7 @@ def _end_transaction(
         else:
             rows.state[k] = ABORTED
             rows.aborts[k] += 1
-            put(rows, unsettled, k, True)
+            put(rows, unsettled, k, frames.ordinal[i], frames.ns[i])
         k = index.enclosed_before[k]
     index.enclosed[transaction] = -1
 

@@ -10,6 +10,7 @@ ever.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,8 @@ from stompcap.session.subscriptions.walk import (
 )
 from stompcap.tables import words
 
-PREFETCH_HEADERS = ("prefetch-count", "activemq.prefetchSize", "consumer-window-size")
+LIMITING_HEADERS = ("prefetch-count", "activemq.prefetchSize")  # in messages; Artemis' window is in octets
+PREFETCH_HEADERS = (*LIMITING_HEADERS, "consumer-window-size")
 
 
 def modes(header: pa.Array) -> I64:
@@ -43,10 +45,10 @@ def modes(header: pa.Array) -> I64:
     return np.where(np.asarray(header.is_null()), MODE_AUTO, mode)
 
 
-def _prefetch(dialogue: Dialogue, frames: I64) -> I64:
+def _prefetch(dialogue: Dialogue, frames: I64, headers: Sequence[str] = PREFETCH_HEADERS) -> I64:
     """The first of the brokers' prefetch headers that is a number."""
     found: list[pa.Array] = []
-    for name in PREFETCH_HEADERS:
+    for name in headers:
         text = dialogue.some_header(name, frames)
         number = pc.fill_null(pc.match_substring_regex(text, "^-?[0-9]{1,18}$"), False)
         found.append(pc.if_else(number, text, pa.scalar(None, pa.string())).cast(pa.int64()))
@@ -75,7 +77,7 @@ def follow_subscriptions(
     numbers, text = of_frames(LAYOUT, d, opening)
     numbers |= {
         "mode": modes(text["ack"]), "anonymous": nameless[opens].astype(np.int64), "prefetch": _prefetch(d, opening),
-        "hidden": gaps.hidden[opening, 0],
+        "limit": np.maximum(_prefetch(d, opening, LIMITING_HEADERS), -1), "hidden": gaps.hidden[opening, 0],
     }  # fmt: skip
     rows = opened(LAYOUT, before, d.ids, numbers, text)
 

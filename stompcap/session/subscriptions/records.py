@@ -42,6 +42,19 @@ class Subscription(NamedTuple):
     nacked: Annotated[I64, Field(0, columns=("nacked",))]
     unsettled: Annotated[I64, Field(0, columns=("unsettled",))]
     most: Annotated[I64, Field(0, columns=("max_in_flight",))]
+    limit: Annotated[I64, Field(before=-1)]  # how many the broker leaves in flight, as the SUBSCRIBE says; -1: it does not
+    # how long how many were in flight (stompcap.session.deliveries.in_flight): until when that is counted, the sum of number and time, time
+    # at the limit and with none in flight, and since when it is at the limit
+    changed_us: Annotated[I64, Field(0, before=-1)]
+    area_us: Annotated[I64, Field(0, before=0)]
+    full_us: Annotated[I64, Field(0, before=0)]
+    idle_us: Annotated[I64, Field(0, before=0)]
+    full_since_ns: Annotated[I64, Field(before=-1)]
+    in_flight: Annotated[I64, Field(0, stored=False)]  # behind this step
+    settled_ordinal: Annotated[I64, Field(before=-1)]  # the last ACK or NACK that settled or enclosed any of its deliveries
+    settled_ns: Annotated[I64, Field(before=-1)]
+    earlier_ordinal: Annotated[I64, Field(stored=False)]  # and the one before it
+    earlier_ns: Annotated[I64, Field(stored=False)]
 
 
 LAYOUT = Layout(
