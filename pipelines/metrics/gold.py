@@ -154,8 +154,8 @@ DESTINATION_MINUTES = Aggregate(
         WHERE {{within_sends}}
         UNION ALL
         SELECT {_MINUTE.format("d.delivered_ts")}, c.source, d.destination_name, s.server_product,
-               0, 1, CASE WHEN d.status = 'settled' AND d.settlement = 'ack' THEN 1 ELSE 0 END,
-               CASE WHEN d.status = 'settled' AND d.settlement = 'nack' THEN 1 ELSE 0 END, 0, 0, d.body_octets,
+               0, 1, CASE WHEN {outcomes.SETTLED.sql("d")} AND d.settlement = 'ack' THEN 1 ELSE 0 END,
+               CASE WHEN {outcomes.SETTLED.sql("d")} AND d.settlement = 'nack' THEN 1 ELSE 0 END, 0, 0, d.body_octets,
                NULL, d.stream_id, 0, 0, 0, NULL, CASE WHEN {outcomes.MEASURED.sql("d")} THEN d.ack_latency_us END, NULL
         FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id LEFT JOIN streams c ON c.stream_id = d.stream_id
         WHERE {{within}}

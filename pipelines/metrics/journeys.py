@@ -1,6 +1,6 @@
 """Keeps table journeys up to date at a cost that depends on what is new: on the messages that have its contents, some hours around it.
 
-Rows whose content is the same are joined with each other and with no others (`pipelines.metrics.journeys_sql`), and nothing looks further
+Rows whose body is the same are joined with each other and with no others (`pipelines.metrics.journeys_sql`), and nothing looks further
 than `REACH` horizons. So a run computes the rows of the contents again that came or went, near the time at which they did; of these, rows
 that differ are replaced. A commit notes the versions of the tables that it was made from, as those of `pipelines.metrics.aggregates` do.
 """
@@ -46,16 +46,17 @@ TIMES: dict[str, tuple[str, ...]] = {
 TABLES_READ = (*TIMES, "captures")
 HOUR = datetime.timedelta(hours=1)
 HORIZON = datetime.timedelta(microseconds=HORIZON_NS // 1000)
-CONTENT = "coalesce({}.content_hash, 0)"
-"""What rows are found again by; those without a digest are taken together."""
+CONTENT = "coalesce({}.body_hash, 0)"
+"""What rows are found again by: only rows of one body are joined. Those without a digest are taken together."""
 
 KEY = " AND ".join(f"t.{name} IS NOT DISTINCT FROM g.{name}" for name in TABLES[TABLE].key)
 NAMES = ", ".join(TABLES[TABLE].arrow.names)
 ORDER = "ORDER BY ts, message_stream_id, message_offset"
 
-OF_SENDS = """stream_id, stream_offset, sent_ts, effective_ns, destination_name, content_hash, number, transaction_outcome, receipt_status,
-    receipt_us"""
-OF_DELIVERIES = "stream_id, stream_offset, delivered_ts, first_ns, destination_name, subscription, content_hash, redelivered, message_id"
+OF_SENDS = """stream_id, stream_offset, sent_ts, effective_ns, destination_name, content_hash, body_hash, number, transaction_outcome,
+    receipt_status, receipt_us"""
+OF_DELIVERIES = "stream_id, stream_offset, delivered_ts, first_ns, destination_name, subscription, content_hash, body_hash, redelivered, " \
+                "message_id"  # fmt: skip
 OF_STREAMS = """stream_id, source, coalesce(clock_difference_min_us <= 0 AND clock_difference_max_us >= 0, true) AS agrees,
     CASE WHEN clock_difference_min_us > 0 OR clock_difference_max_us < 0 THEN clock_difference_min_us END AS ahead"""
 OF_SESSIONS = "stream_id, server_product, session"

@@ -75,13 +75,13 @@ sent AS (
 ), identified AS (
     SELECT m.stream_id, m.stream_offset, s.stream_id AS send_stream_id, s.stream_offset AS send_offset
     FROM message m JOIN sent s ON s.source = m.source AND s.producer = m.producer AND s.number = m.number
-    WHERE m.producer <> '' AND s.undone IS NULL AND (m.content_hash = s.content_hash OR m.content_hash IS NULL AND s.content_hash IS NULL)
+    WHERE m.producer <> '' AND s.undone IS NULL AND (m.body_hash = s.body_hash OR m.body_hash IS NULL AND s.body_hash IS NULL)
           AND coalesce(abs(m.at_ns - s.at_ns) <= {HORIZON_NS}, true)
 )"""
 """SENDs, and MESSAGEs: which repeat an earlier one by the broker's id, and which name their SEND.
 
 ActiveMQ's message-id is the id of the producer's connection, as its CONNECTED has it in header session, and the number of the SEND in it
-(ProtocolConverter: producer -1:1 of the connection, and a sequence of message ids)."""
+(ProtocolConverter: producer -1:1 of the connection, and a sequence of message ids). The body must be the same."""
 
 EVENTS = f"""
 candidates AS (

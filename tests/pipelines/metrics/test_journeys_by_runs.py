@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.metrics import journeys
+from pipelines.metrics import journeys, journeys_sql
 from stompcap.lake import data_files, query
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import CommitInfo, ordered, read, replace_files, written
@@ -79,7 +79,7 @@ def held(lake: str) -> list[dict[str, Any]]:
 
 
 def computed(lake: str) -> list[dict[str, Any]]:
-    wanted = query.Query("journeys", journeys.TABLES_READ, journeys.journeys())
+    wanted = query.Query("journeys", journeys.TABLES_READ, journeys_sql.journeys())
     answer = query.ask(lake, [wanted], no_spark)["journeys"]
     schema = TABLES["journeys"].arrow
     rows: list[dict[str, Any]] = ordered("journeys", answer.select(schema.names).cast(schema)).to_pylist()
