@@ -60,6 +60,18 @@ RECEIPT_DETAILS = View(
     "LEFT JOIN {sessions} s ON s.stream_id = t.stream_id LEFT JOIN {streams} p ON p.stream_id = t.stream_id",
 )
 
+_ENDS = ("client_ip", "client_port", "login", "client_product")
+JOURNEY_DETAILS = View(
+    "journey_details",
+    "Journeys with address, login and library of producer and consumer, whether they are `measured`: their residence is exact",
+    ("journeys", "sessions"),
+    f"SELECT t.*, {', '.join(f'p.{name} AS producer_{name}' for name in _ENDS)}, "  # noqa: S608
+    f"{', '.join(f'c.{name} AS consumer_{name}' for name in _ENDS)}, "
+    "t.joined_by IN ('identity', 'unique') AND t.residence_us IS NOT NULL AS measured "
+    "FROM {journeys} t LEFT JOIN {sessions} p ON p.stream_id = t.send_stream_id "
+    "LEFT JOIN {sessions} c ON c.stream_id = t.message_stream_id",
+)
+
 VIEWS: dict[str, View] = {
     view.name: view
     for view in (
@@ -73,6 +85,7 @@ VIEWS: dict[str, View] = {
         _by_session("subscription_details", "subscriptions", "Subscriptions"),
         _by_session("transaction_details", "transactions", "Transactions"),
         RECEIPT_DETAILS,
+        JOURNEY_DETAILS,
         _by_session("heartbeat_details", "heartbeats", "Heart-beats of a direction"),
         _by_session("heartbeat_gap_details", "heartbeat_violations", "Gaps between heart-beats"),
         FINDING_DETAILS,

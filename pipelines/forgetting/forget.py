@@ -16,7 +16,7 @@ from pipelines.forgetting.criteria import parts, timeless
 from pipelines.ingest import ledger
 from pipelines.ingest.unfinished import partly_in, unfinished
 from pipelines.locking import lock
-from pipelines.metrics import gold
+from pipelines.metrics import gold, journeys
 from pipelines.metrics.aggregates import refresh
 from stompcap import units
 from stompcap.errors import EnvironmentProblem
@@ -29,7 +29,6 @@ from stompcap.tables import TABLES
 if TYPE_CHECKING:
     from pipelines.forgetting.criteria import Criteria
     from pipelines.job import Job
-    from pipelines.metrics.gold import Aggregate
 
 LAST = ("streams", "sessions")
 """The tables in which connections are found; one suffices if a killed command has changed only the other."""
@@ -138,15 +137,18 @@ def _remove(job: Job, table: str, streams: removal.Streams, found: Forgotten) ->
 
 def _refresh(job: Job) -> None:
     """Recompute the aggregates without the deleted rows."""
+    if _made(job.lake, gold.JOURNEYS):
+        job.progress.begin("recomputing journeys")
+        journeys.refresh(job.lake, [], job.result.run_id, job.spark)
     for one in gold.AGGREGATES:
-        if _made(job.lake, one):
+        if _made(job.lake, one.name):
             job.progress.begin(f"recomputing {one.name}")
             refresh(job.lake, one, [], job.result.run_id, job.spark)
 
 
-def _made(lake: str, one: Aggregate) -> bool:
-    """Whether the stage metrics has made an aggregate; if not, it is not made here."""
-    delta: Any = open_tables.table(location(lake, one.name))
+def _made(lake: str, table: str) -> bool:
+    """Whether the stage metrics has made a table of figures; if not, it is not made here."""
+    delta: Any = open_tables.table(location(lake, table))
     return bool(data_files.of(delta)) or any(name.startswith(SOURCE) for name in delta_log.transactions(delta))
 
 

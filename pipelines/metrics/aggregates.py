@@ -12,7 +12,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from pipelines.metrics import gold
+from pipelines.metrics import gold, journeys
 from pipelines.metrics.periods import Periods
 from stompcap.lake import data_files, delta_log, open_tables, query
 from stompcap.lake import tables as lakes
@@ -48,11 +48,22 @@ def refresh_all(job: Job, batches: Sequence[str], rows: dict[str, int], tables: 
 
     job.progress.begin("computing metrics")
     run_id = job.result.run_id
-    wanted = [one for one in gold.AGGREGATES if one.name in tables]
-    with ThreadPoolExecutor(len(gold.AGGREGATES)) as pool:
+    behind = [one for one in gold.AGGREGATES if gold.JOURNEYS in one.times]
+    at_once = [one for one in gold.AGGREGATES if one not in behind]
+
+    def count(name: str, number: int) -> None:
+        rows[name] = rows.get(name, 0) + number
+
+    with ThreadPoolExecutor(len(at_once)) as pool:
+        wanted = [one for one in at_once if one.name in tables]
         made = pool.map(lambda one: refresh(job.lake, one, batches, run_id, job.spark), wanted)
+        if gold.JOURNEYS in tables:
+            count(gold.JOURNEYS, journeys.refresh(job.lake, batches, run_id, job.spark))
+        for one in behind:
+            if one.name in tables:
+                count(one.name, refresh(job.lake, one, batches, run_id, job.spark))
         for one, number in zip(wanted, made, strict=True):
-            rows[one.name] = rows.get(one.name, 0) + number
+            count(one.name, number)
     if "rules" in tables:
         rows["rules"] = lakes.replace(job.lake, "rules", catalogue_table(job.options.settings), run_id)
         lakes.commit(job.lake, "rules", [], batches, run_id)
@@ -83,6 +94,8 @@ def forget_sources(lake: str, run_id: str) -> None:
     for one in gold.AGGREGATES:
         info = CommitInfo(run_id, (), dict.fromkeys(one.times, UNKNOWN))
         replace_files(open_tables.table(location(lake, one.name)), [], [], info)
+    info = CommitInfo(run_id, (), dict.fromkeys(journeys.TABLES_READ, UNKNOWN))
+    replace_files(open_tables.table(location(lake, gold.JOURNEYS)), [], [], info)
 
 
 def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[str, int | None]) -> Periods | None:
@@ -93,35 +106,43 @@ def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[st
     if None in since.values():
         return None  # made by a version that read other tables
     changes = {name: None if version is None else delta_log.changes(sources[name], version) for name, version in since.items()}
-    rows, sessions = changes[one.rows], changes["sessions"]
-    if rows is None or sessions is None or not data_files.exist([change.uri for change in (*rows, *sessions)]):
+    found = {name: changes[name] for name in (*one.counted, "sessions")}
+    known = {name: change for name, change in found.items() if change is not None}
+    if len(known) < len(found) or not data_files.exist([change.uri for each in known.values() for change in each]):
         return None
     views = {
-        f"{way}{table}": Files(name, tuple(change.uri for change in found if change.added is added))
-        for name, table, found in ((one.rows, "_rows", rows), ("sessions", "", sessions))
-        for way, added in (("came", True), ("went", False))
-    }
-    columns = ", ".join(TABLES[one.rows].arrow.names)
-    either = " UNION ALL ".join(f"SELECT {columns}, {sign} AS sign FROM {way}_rows" for way, sign in (("came", 1), ("went", -1)))
-    sql = one.periods.format(rows=f"(SELECT {columns} FROM ({either}) either GROUP BY {columns} HAVING sum(sign) <> 0) changed")
+        f"{way}_{name}": Files(name, tuple(change.uri for change in each if change.added is added))
+        for name, each in known.items() for way, added in (("came", True), ("went", False))
+    }  # fmt: skip
+    parts = []
     with query.opened(views) as database:
-        if sessions:
-            names = f"stream_id, {one.attributes}"
-            either_way = (f"(SELECT {names} FROM {a} EXCEPT SELECT {names} FROM {b})" for a, b in (("came", "went"), ("went", "came")))
-            altered = f"stream_id IN (SELECT stream_id FROM ({' UNION '.join(either_way)}) altered)"
-            query.show(database, "of_altered", _during(one, sources[one.rows], database, altered))
-            sql += " UNION " + one.periods.format(rows=f"(SELECT * FROM of_altered WHERE {altered}) of_altered")
-        begins = database.sql(f"SELECT DISTINCT period FROM ({sql}) periods").to_arrow_table().column("period")
+        altered = _altered(one) if known["sessions"] else None
+        for name, periods in one.counted.items():
+            columns = ", ".join(TABLES[name].arrow.names)
+            either = " UNION ALL ".join(f"SELECT {columns}, {sign} AS sign FROM {way}_{name}" for way, sign in (("came", 1), ("went", -1)))
+            parts.append(periods.format(rows=f"(SELECT {columns} FROM ({either}) either GROUP BY {columns} HAVING sum(sign) <> 0) changed"))
+            if altered and "stream_id" in TABLES[name].arrow.names:
+                query.show(database, f"of_altered_{name}", _during(one, name, sources[name], database, altered))
+                parts.append(periods.format(rows=f"(SELECT * FROM of_altered_{name} WHERE {altered}) of_altered"))
+        begins = database.sql(f"SELECT DISTINCT period FROM ({' UNION '.join(parts)}) periods").to_arrow_table().column("period")
     return Periods(begins.combine_chunks().cast(TABLES[one.name].column(one.period).type), one.length)
 
 
-def _during(one: Aggregate, table: DeltaTable, database: DuckDBPyConnection, altered: str) -> Files:
+def _altered(one: Aggregate) -> str:
+    """SQL: whether a row is of a session whose attributes are others now."""
+    names = f"stream_id, {one.attributes}"
+    ways = (("came", "went"), ("went", "came"))
+    either_way = (f"(SELECT {names} FROM {one_way}_sessions EXCEPT SELECT {names} FROM {other}_sessions)" for one_way, other in ways)
+    return f"stream_id IN (SELECT stream_id FROM ({' UNION '.join(either_way)}) altered)"
+
+
+def _during(one: Aggregate, name: str, table: DeltaTable, database: DuckDBPyConnection, altered: str) -> Files:
     """The files that may hold rows of altered sessions: these rows lie between the sessions' first packet and their last."""
-    lives = " UNION ALL ".join(f"SELECT stream_id, opened_ts, last_ts FROM {view}" for view in ("came", "went"))
+    lives = " UNION ALL ".join(f"SELECT stream_id, opened_ts, last_ts FROM {way}_sessions" for way in ("came", "went"))
     sql = f"SELECT min(opened_ts) AS first, max(last_ts) AS last FROM ({lives}) lives WHERE {altered}"
     [life] = database.sql(sql).to_arrow_table().to_pylist()
-    files = data_files.of(table, one.times[one.rows])
+    files = data_files.of(table, one.times[name])
     if life["first"] is None or life["last"] is None:
-        return Files.of(one.rows, files)
+        return Files.of(name, files)
     end = life["last"] + one.length  # the end of a range is not in it
-    return Files.of(one.rows, data_files.overlapping(files, one.times[one.rows], [(life["first"], end)], timeless=True))
+    return Files.of(name, data_files.overlapping(files, one.times[name], [(life["first"], end)], timeless=True))

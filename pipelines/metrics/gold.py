@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stompcap.lake.query import Query
@@ -36,6 +36,7 @@ class Aggregate:
     times       of each table, the columns by which files are chosen
     by          the column by which rows fall into periods
     sql         computes the figures of the rows that `{within}` selects by this column
+    also        further tables whose rows are counted, each with the SQL for its periods and the column that `{within_<table>}` selects by
     """
 
     name: str
@@ -47,11 +48,18 @@ class Aggregate:
     times: Mapping[str, Sequence[str]]
     by: str
     sql: str
+    also: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def query(self, periods: Periods | None = None) -> Query:
         """The query for some periods, by default for all."""
-        within = "true" if periods is None else periods.condition(self.by)
-        return Query(self.name, tuple(self.times), self.sql.format(within=within))
+        columns = {"within": self.by} | {f"within_{table}": by for table, (_, by) in self.also.items()}
+        within = {name: "true" if periods is None else periods.condition(column) for name, column in columns.items()}
+        return Query(self.name, tuple(self.times), self.sql.format(**within))
+
+    @property
+    def counted(self) -> dict[str, str]:
+        """The tables whose rows are counted, each with the SQL for its periods."""
+        return {self.rows: self.periods} | {table: periods for table, (periods, _) in self.also.items()}
 
 
 ACK_LATENCY = Aggregate(
@@ -106,5 +114,65 @@ COMPLIANCE_SUMMARY = Aggregate(
 )
 """Sums and failure rate per day on which sessions began, source, rule, broker, client library and version."""
 
-AGGREGATES = (ACK_LATENCY, COMPLIANCE_SUMMARY)
-TABLES = (*(one.name for one in AGGREGATES), *SESSION_TABLES, "rules")
+
+
+def _percentiles(column: str, name: str, *percents: int) -> str:
+    parts = (f"CAST(round(percentile_cont({percent / 100:.2f}) WITHIN GROUP (ORDER BY {column})) AS BIGINT) AS {name}_p{percent}_us"
+             for percent in percents)  # fmt: skip
+    return ", ".join(parts)
+
+
+_MINUTE = "date_trunc('MINUTE', {})"
+_FIRST = "NOT j.redelivery AND coalesce(j.copy, 1) = 1 AND j.joined_by IN ('identity', 'unique', 'ordered', 'ambiguous')"
+DESTINATION_MINUTES = Aggregate(
+    name="destination_minutes",
+    period="minute_ts",
+    length=datetime.timedelta(minutes=1),
+    rows="deliveries",
+    periods=f"SELECT {_MINUTE.format('delivered_ts')} AS period FROM {{rows}}",
+    attributes="server_product",
+    times={"deliveries": ("delivered_ts",), "sends": ("sent_ts",), "journeys": ("ts",), "sessions": LIFE, "streams": TRAFFIC},
+    by="d.delivered_ts",
+    also={
+        "sends": (f"SELECT {_MINUTE.format('sent_ts')} AS period FROM {{rows}}", "x.sent_ts"),
+        "journeys": (f"SELECT {_MINUTE.format('ts')} AS period FROM {{rows}}", "j.ts"),
+    },
+    sql=f"""
+    SELECT minute_ts, source, destination_name, server_product,
+           sum(sends) AS sends, sum(messages) AS messages, sum(acks) AS acks, sum(nacks) AS nacks, sum(redeliveries) AS redeliveries,
+           sum(sent_octets) AS sent_octets, sum(delivered_octets) AS delivered_octets,
+           count(DISTINCT producer) AS producers, count(DISTINCT consumer) AS consumers,
+           sum(effective) - sum(firsts) AS backlog_change, max(foreign_messages) > 0 AS backlog_incomplete,
+           {_percentiles("residence_us", "residence", 50, 95, 99)}, {_percentiles("latency_us", "ack", 50, 95, 99)},
+           {_percentiles("receipt_us", "receipt", 95)}
+    FROM (
+        SELECT {_MINUTE.format("x.sent_ts")} AS minute_ts, c.source, x.destination_name, s.server_product,
+               1 AS sends, 0 AS messages, 0 AS acks, 0 AS nacks, 0 AS redeliveries, x.body_octets AS sent_octets, 0 AS delivered_octets,
+               x.stream_id AS producer, NULL AS consumer, CASE WHEN x.effective_ns IS NOT NULL THEN 1 ELSE 0 END AS effective, 0 AS firsts,
+               0 AS foreign_messages, CAST(NULL AS BIGINT) AS residence_us, CAST(NULL AS BIGINT) AS latency_us, x.receipt_us
+        FROM sends x JOIN sessions s ON s.stream_id = x.stream_id LEFT JOIN streams c ON c.stream_id = x.stream_id
+        WHERE {{within_sends}}
+        UNION ALL
+        SELECT {_MINUTE.format("d.delivered_ts")}, c.source, d.destination_name, s.server_product,
+               0, 1, CASE WHEN {outcomes.SETTLED.sql("d")} AND d.settlement = 'ack' THEN 1 ELSE 0 END,
+               CASE WHEN {outcomes.SETTLED.sql("d")} AND d.settlement = 'nack' THEN 1 ELSE 0 END, 0, 0, d.body_octets,
+               NULL, d.stream_id, 0, 0, 0, NULL, CASE WHEN {outcomes.MEASURED.sql("d")} THEN d.ack_latency_us END, NULL
+        FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id LEFT JOIN streams c ON c.stream_id = d.stream_id
+        WHERE {{within}}
+        UNION ALL
+        SELECT {_MINUTE.format("j.ts")}, j.source, j.destination_name, j.server_product,
+               0, 0, 0, 0, CASE WHEN j.redelivery THEN 1 ELSE 0 END, 0, 0, NULL, NULL, 0, CASE WHEN {_FIRST} THEN 1 ELSE 0 END,
+               CASE WHEN j.joined_by IN ('none', 'timestamp') THEN 1 ELSE 0 END,
+               CASE WHEN j.joined_by IN ('identity', 'unique') THEN j.residence_us END, NULL, NULL
+        FROM journeys j WHERE j.message_stream_id IS NOT NULL AND {{within_journeys}}
+    ) moves
+    GROUP BY minute_ts, source, destination_name, server_product
+    ORDER BY minute_ts, source, destination_name, server_product""",
+)
+"""What came and went at a destination, minute by minute; times of the broker are those of journeys that are exact."""
+
+AGGREGATES = (ACK_LATENCY, COMPLIANCE_SUMMARY, DESTINATION_MINUTES)
+JOURNEYS = "journeys"
+"""Made in `pipelines.metrics.journeys`."""
+
+TABLES = (*(one.name for one in AGGREGATES), JOURNEYS, *SESSION_TABLES, "rules")

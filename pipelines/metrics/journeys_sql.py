@@ -75,13 +75,13 @@ sent AS (
 ), identified AS (
     SELECT m.stream_id, m.stream_offset, s.stream_id AS send_stream_id, s.stream_offset AS send_offset
     FROM message m JOIN sent s ON s.source = m.source AND s.producer = m.producer AND s.number = m.number
-    WHERE m.producer <> '' AND s.undone IS NULL AND coalesce(m.body_hash = s.body_hash, true)
+    WHERE m.producer <> '' AND s.undone IS NULL AND (m.body_hash = s.body_hash OR m.body_hash IS NULL AND s.body_hash IS NULL)
           AND coalesce(abs(m.at_ns - s.at_ns) <= {HORIZON_NS}, true)
 )"""
 """SENDs, and MESSAGEs: which repeat an earlier one by the broker's id, and which name their SEND.
 
 ActiveMQ's message-id is the id of the producer's connection, as its CONNECTED has it in header session, and the number of the SEND in it
-(ProtocolConverter: producer -1:1 of the connection, and a sequence of message ids)."""
+(ProtocolConverter: producer -1:1 of the connection, and a sequence of message ids). The body must be the same."""
 
 EVENTS = f"""
 candidates AS (
@@ -239,8 +239,8 @@ SELECT m.source, m.ts,
             WHEN m.at_ns IS NULL OR m.content_hash IS NULL OR m.repeated THEN 'unknown'
             WHEN x.sent_octets >= m.body_octets THEN 'octets_lost' ELSE 'no_send' END AS reason,
        CASE WHEN m.marked OR m.repeated THEN NULL
-            WHEN m.verdict = 'none' AND m.broker_timestamp_us <= m.first_ns / 1000
-            THEN CAST(floor(m.first_ns / 1000) AS BIGINT) - m.broker_timestamp_us
+            WHEN m.verdict = 'none' AND m.broker_timestamp_us * 1000 <= m.first_ns
+            THEN CAST(floor((m.first_ns - m.broker_timestamp_us * 1000) / 1000) AS BIGINT)
             WHEN s.agrees AND m.agrees AND m.first_ns >= s.effective_ns
             THEN CAST(floor((m.first_ns - s.effective_ns) / 1000) AS BIGINT) END AS residence_us,
        s.receipt_us,
@@ -279,7 +279,6 @@ WHERE j.send_stream_id IS NULL"""
 _ALL = Template("WITH " + ",".join((LIVES, MESSAGES, EVENTS, WALK, LOST, JOINED)) + ROWS)
 
 
-def journeys(sends: str = "true", deliveries: str = "true", captures: str = "true") -> str:
+def journeys(sends: str = "true", deliveries: str = "true") -> str:
     """The query for the rows of table journeys: of the SENDs `x` and the MESSAGEs `d` that pass these conditions."""
-    del captures
     return _ALL.substitute(sends=sends, deliveries=deliveries)

@@ -40,7 +40,7 @@ BATCH_ROWS = 1 << 16
 AGGREGATES = tuple(t.name for t in TABLES.values() if t.layer == "gold" and "source" in t.arrow.names and "stream_id" not in t.arrow.names)
 """Tables that aggregate the sessions of a source."""
 
-IN_PARTS = (*AGGREGATES, "rules")
+IN_PARTS = (*(name for name in AGGREGATES if name != "journeys"), "rules")
 """Tables of which a run replaces single files: these stay small to be cheap to replace, and runs keep them few."""
 
 DELTAS_LEAST_HOURS = 168

@@ -1,8 +1,10 @@
 """Gold: answers to users' questions."""
 
+import pyarrow as pa
+
 from stompcap.tables import words
 from stompcap.tables.bronze import DIRECTION, STREAM_ID
-from stompcap.tables.schema import Table, big, date, moment, real, text
+from stompcap.tables.schema import Column, Table, big, date, flag, moment, real, text
 
 RULE_ID = text("rule_id", "The rule, as in the table rules", nullable=False)
 SOURCE = text("source", "The capture point: a connection seen at two of them counts at each, so sums over sources count it twice")
@@ -39,6 +41,87 @@ ACK_LATENCY = Table(
         ("mean_us", "max_us"),
     ),
 )
+
+JOURNEYS = Table(
+    "journeys",
+    "gold",
+    "From SEND to MESSAGE: one row per MESSAGE, and one per SEND that no MESSAGE was found for. A later run replaces a row where what "
+    "it brings completes it",
+    (
+        SOURCE,
+        moment("ts", "deliveries.delivered_ts of the MESSAGE; sends.sent_ts where there is none"),
+        text("send_stream_id", "Connection of the SEND; null where it is not known"),
+        big("send_offset", "sends.stream_offset"),
+        big("send_ns", "Last octet of the SEND"),
+        big("effective_ns", "When it counted: in a transaction the last octet of the COMMIT, else send_ns; null where that is not known, "
+            "or the transaction was aborted"),
+        text("message_stream_id", "Connection of the MESSAGE; null for a SEND without one"),
+        big("message_offset", "deliveries.stream_offset"),
+        big("message_ns", "First octet of the MESSAGE"),
+        text("destination", "Destination of the SEND"),
+        text("delivered_destination", "Destination of the MESSAGE"),
+        text("destination_name", "One name whatever the broker's spelling: of the MESSAGE, else of the SEND"),
+        text("server_product", "The broker, as the connection of the MESSAGE shows it, else that of the SEND"),
+        text("subscription", "Subscription of the MESSAGE"),
+        text("joined_by", "How the SEND is known. identity: the message-id names it; unique: no other SEND that was captured can be it, "
+             "and no hole in the capture has room for one; ordered: as many equal SENDs as MESSAGEs, in order, exact only where the broker "
+             "keeps the order; timestamp: no SEND, but the broker's time; ambiguous: several can be it",
+             *words.JOINED_BY, nullable=False),
+        text("reason", "Why there is no journey, of ambiguous and none: aborted, refused (ERROR with its receipt), no_consumer (no MESSAGE "
+             "of the destination was captured in the hour of the SEND and the next), no_send, octets_lost, not_yet (the capture ends "
+             "within an hour)", *words.NOT_JOINED),
+        big("residence_us", "message_ns - effective_ns: how long it was in the broker; of timestamp, since broker_timestamp_us, by the "
+            "broker's clock. Null of a redelivery, and where clocks of the directions of a connection differ"),
+        big("receipt_us", "SEND to its RECEIPT"),
+        big("copy", "1, 2, ... of the MESSAGEs of one SEND, by time: fan-out; null of a redelivery, and without SEND"),
+        flag("redelivery", "It was delivered before: the broker marks it, or its id was there within an hour before", nullable=False),
+        big("broker_timestamp_us", "When the broker took the message, or its producer sent it, as header timestamp says; microseconds "
+            "since the epoch"),
+        big("body_octets", "Octets of the body", nullable=False),
+        Column("body_hash", pa.int64(), "frames.body_hash"),
+        Column("content_hash", pa.int64(), "frames.content_hash"),
+    ),
+    key=("message_stream_id", "message_offset", "send_stream_id", "send_offset"),
+    statistics=("source", "ts", "destination_name", "joined_by", "reason", "residence_us"),
+)
+
+DESTINATION_MINUTES = Table(
+    "destination_minutes",
+    "gold",
+    "What came and went at a destination, by minute, capture point and broker",
+    (
+        moment("minute_ts", "The minute, UTC"),
+        SOURCE,
+        text("destination_name", "The destination, as deliveries.destination_name"),
+        text("server_product", "The broker"),
+        big("sends", "SENDs", nullable=False),
+        big("messages", "MESSAGEs", nullable=False),
+        big("acks", "of the MESSAGEs those that an ACK settled, whenever it came", nullable=False),
+        big("nacks", "of the MESSAGEs those that a NACK settled", nullable=False),
+        big("redeliveries", "of the MESSAGEs those that were delivered before, as journeys.redelivery", nullable=False),
+        big("sent_octets", "Octets of the bodies of the SENDs", nullable=False),
+        big("delivered_octets", "Octets of the bodies of the MESSAGEs", nullable=False),
+        big("producers", "Connections that sent", nullable=False),
+        big("consumers", "Connections that were delivered to", nullable=False),
+        big("backlog_change", "SENDs that count (none of an aborted transaction) less the first MESSAGE of each", nullable=False,
+            least=None),
+        flag("backlog_incomplete", "MESSAGEs came whose SENDs were not captured: backlog_change, and sums of it, are lower bounds",
+             nullable=False),
+        big("residence_p50_us", "Median of journeys.residence_us of these MESSAGEs, where it is exact (identity, unique)"),
+        big("residence_p95_us", "95th percentile"),
+        big("residence_p99_us", "99th percentile"),
+        big("ack_p50_us", "Median of deliveries.ack_latency_us of these MESSAGEs, as in ack_latency"),
+        big("ack_p95_us", "95th percentile"),
+        big("ack_p99_us", "99th percentile"),
+        big("receipt_p95_us", "95th percentile of the time from these SENDs to their RECEIPTs"),
+    ),
+    key=("minute_ts", "source", "destination_name", "server_product"),
+    statistics=("minute_ts", "source", "destination_name"),
+    ascending=(
+        ("acks", "messages"), ("nacks", "messages"), ("redeliveries", "messages"),
+        ("residence_p50_us", "residence_p95_us", "residence_p99_us"), ("ack_p50_us", "ack_p95_us", "ack_p99_us"),
+    ),
+)  # fmt: skip
 
 HEARTBEATS = Table(
     "heartbeats",
@@ -167,4 +250,7 @@ RULES = Table(
     statistics=("id",),
 )
 
-TABLES = (ACK_LATENCY, HEARTBEATS, HEARTBEAT_VIOLATIONS, COMPLIANCE, COMPLIANCE_FINDINGS, COMPLIANCE_SUMMARY, RULES)
+TABLES = (
+    ACK_LATENCY, JOURNEYS, DESTINATION_MINUTES, HEARTBEATS, HEARTBEAT_VIOLATIONS, COMPLIANCE, COMPLIANCE_FINDINGS, COMPLIANCE_SUMMARY,
+    RULES,
+)  # fmt: skip

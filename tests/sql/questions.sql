@@ -106,6 +106,83 @@ FROM delivery_details
 WHERE delivered_ts >= TIMESTAMP '2026-11-21 08:48:00' AND delivered_ts < TIMESTAMP '2026-11-21 08:58:00'
 GROUP BY source, destination ORDER BY messages DESC, source, destination LIMIT 5;
 
+-- # Operators ask how long a message takes
+
+-- How long are messages in the broker, by destination?
+-- From the last octet of the SEND, or of its COMMIT, to the first octet of the MESSAGE.
+SELECT source, server_product, destination_name, count(*) AS journeys,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY residence_us) AS p50_us,
+       percentile_cont(0.99) WITHIN GROUP (ORDER BY residence_us) AS p99_us, max(residence_us) AS max_us
+FROM journey_details WHERE measured GROUP BY source, server_product, destination_name
+ORDER BY max_us DESC, source, server_product, destination_name LIMIT 8;
+
+-- How is it known which SEND a MESSAGE comes from?
+SELECT source, server_product, joined_by, reason, count(*) AS messages
+FROM journeys WHERE message_stream_id IS NOT NULL GROUP BY source, server_product, joined_by, reason
+ORDER BY source, server_product, messages DESC, joined_by, reason;
+
+-- How does the backlog of a destination grow and shrink?
+-- SENDs less the first MESSAGE of each: a lower bound where not all connections are in the capture.
+SELECT source, destination_name, minute, sum(change) AS change,
+       sum(sum(change)) OVER (PARTITION BY source, destination_name ORDER BY minute) AS backlog
+FROM (
+    SELECT p.source, s.destination_name, date_trunc('minute', s.sent_ts) AS minute, 1 AS change
+    FROM sends s JOIN streams p ON p.stream_id = s.stream_id WHERE s.effective_ns IS NOT NULL
+    UNION ALL
+    SELECT j.source, s.destination_name, date_trunc('minute', j.ts) AS minute, -1 AS change
+    FROM journeys j JOIN sends s ON s.stream_id = j.send_stream_id AND s.stream_offset = j.send_offset WHERE j.copy = 1
+) moves WHERE destination_name LIKE 'queue/%' GROUP BY source, destination_name, minute
+ORDER BY backlog DESC, source, destination_name, minute LIMIT 8;
+
+-- Which messages were sent, and confirmed by a RECEIPT, and never delivered?
+SELECT source, server_product, destination, reason, count(*) AS sends, count(receipt_us) AS confirmed
+FROM journeys WHERE message_stream_id IS NULL AND joined_by = 'none'
+GROUP BY source, server_product, destination, reason ORDER BY sends DESC, source, server_product, destination, reason LIMIT 8;
+
+-- Which message was delivered again, and to whom?
+SELECT j.source, j.destination_name, j.send_offset, j.ts, j.consumer_login, j.consumer_client_port, j.redelivery
+FROM journey_details j JOIN (
+    SELECT send_stream_id, send_offset FROM journeys WHERE redelivery AND send_stream_id IS NOT NULL GROUP BY send_stream_id, send_offset
+) again ON again.send_stream_id = j.send_stream_id AND again.send_offset = j.send_offset
+ORDER BY j.source, j.ts, j.send_offset, j.consumer_client_port LIMIT 8;
+
+-- Which SENDs have one content?
+SELECT p.source, s.destination_name, s.body_octets, count(*) AS sends, count(DISTINCT s.stream_id) AS producers,
+       min(s.sent_ts) AS first_ts, max(s.sent_ts) AS last_ts
+FROM sends s JOIN streams p ON p.stream_id = s.stream_id WHERE s.content_hash IS NOT NULL
+GROUP BY p.source, s.destination_name, s.body_octets, s.content_hash HAVING count(*) > 1
+ORDER BY sends DESC, p.source, s.destination_name, first_ts LIMIT 5;
+
+-- Did each subscriber of a topic get each message that one of them got?
+-- Who subscribed only later counts, too.
+SELECT source, destination_name, subscribers, count(*) AS sends, count(*) FILTER (WHERE copies < subscribers) AS incomplete
+FROM (
+    SELECT source, destination_name, send_stream_id, send_offset, max(copy) AS copies FROM journeys
+    WHERE copy IS NOT NULL AND destination_name LIKE 'topic/%' GROUP BY source, destination_name, send_stream_id, send_offset
+) sent JOIN (
+    SELECT source, destination_name, count(DISTINCT concat(message_stream_id, ' ', subscription)) AS subscribers
+    FROM journeys WHERE message_stream_id IS NOT NULL GROUP BY source, destination_name
+) subscribed USING (source, destination_name)
+GROUP BY source, destination_name, subscribers ORDER BY subscribers DESC, source, destination_name LIMIT 5;
+
+-- For how long was a destination silent at most, while SENDs came?
+SELECT source, destination_name, max(pause_us) AS longest_us
+FROM (
+    SELECT source, destination_name, (at_ns - lag(at_ns) OVER messages) / 1000 AS pause_us, sends - lag(sends) OVER messages AS meanwhile
+    FROM (
+        SELECT source, destination_name, at_ns, is_message, sum(1 - is_message) OVER (PARTITION BY source, destination_name ORDER BY at_ns)
+               AS sends
+        FROM (
+            SELECT p.source, d.destination_name, d.first_ns AS at_ns, 1 AS is_message
+            FROM deliveries d JOIN streams p ON p.stream_id = d.stream_id
+            UNION ALL
+            SELECT p.source, s.destination_name, s.effective_ns AS at_ns, 0 AS is_message
+            FROM sends s JOIN streams p ON p.stream_id = s.stream_id WHERE s.effective_ns IS NOT NULL
+        ) events
+    ) counted WHERE is_message = 1
+    WINDOW messages AS (PARTITION BY source, destination_name ORDER BY at_ns)
+) pauses WHERE meanwhile > 0 GROUP BY source, destination_name ORDER BY longest_us DESC, source, destination_name LIMIT 5;
+
 -- # Client authors ask
 
 -- Which rules does each client library break?

@@ -54,6 +54,7 @@ Only = Annotated[
 New = Annotated[bool, typer.Option("--new", help="Only if something is new, as run does; earlier failures still count.")]
 METRICS = {
     "ack_latency": ("ack_latency",),
+    "journeys": ("journeys", "destination_minutes"),
     "heartbeats": ("heartbeats", "heartbeat_violations"),
     "compliance": ("compliance", "compliance_findings", "compliance_summary", "rules"),
 }

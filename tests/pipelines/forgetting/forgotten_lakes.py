@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from pipelines.forgetting.criteria import Criteria
 from pipelines.forgetting.forget import FIRST, LAST, Forgotten, forget
 from pipelines.job import Job
-from pipelines.metrics import aggregates, gold
+from pipelines.metrics import aggregates, gold, journeys
 from stompcap.lake import data_files
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import ordered, read
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DAY_NS = 24 * 3600 * 10**9
 KEYED = (*FIRST, *LAST)
-COMPARED = (*KEYED, "ack_latency", "compliance_summary")
+COMPARED = (*KEYED, gold.JOURNEYS, *(one.name for one in gold.AGGREGATES))
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,10 @@ class Connection:
             "sessions": {"client_ip": self.client, "login": self.login, "opened_ns": begin, "opened_ts": begin // 1000,
                          "last_ns": begin + 10**9, "last_ts": (begin + 10**9) // 1000, "server_product": "RabbitMQ"},
             "deliveries": {"delivered_ts": begin // 1000, "destination": f"/queue/{self.name}", "status": "settled", "ack_latency_us": 7,
-                           "octets_missing": False},
+                           "octets_missing": False, "first_ns": begin, "body_hash": self.day, "content_hash": self.day,
+                           "destination_name": "queue/a"},
+            "sends": {"sent_ts": begin // 1000, "sent_ns": begin - 10**6, "effective_ns": begin - 10**6, "body_hash": self.day,
+                      "content_hash": self.day, "destination_name": "queue/a"},
             "compliance": {"rule_id": "FR-01", "applicable": 1, "passed": 1},
             "raw_frames": {"raw": f"body of {self.name}".encode()},
         }  # fmt: skip
@@ -78,6 +81,7 @@ def make(lake: Path, files: Iterable[Iterable[Connection]]) -> Path:
 
 
 def refresh(lake: Path) -> None:
+    journeys.refresh(str(lake), [], "run", no_spark)
     for one in gold.AGGREGATES:
         aggregates.refresh(str(lake), one, [], "run", no_spark)
 

@@ -31,7 +31,7 @@ def traffic_of(broker: str, events: list[Any]) -> Traffic:
             body, name, by, redelivered, message_id = rest
             traffic.got(at, body, by, name, redelivered=redelivered, message_id=str(message_id))
         else:
-            traffic.hole(at, rest[0], of=f"h{number}")
+            traffic.hole(second, rest[0], of=f"h{second}-{rest[0]}")  # rows of a connection change together
     return traffic
 
 
