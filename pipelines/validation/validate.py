@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def validate(job: Job, *, whole: bool = False) -> None:
     """Check the lake against the expectations, if something of it is new or the `whole` is asked for, or if packets can grow too old.
 
-    New is what a batch brought, and any table with another version than the one that was judged last, whoever wrote it.
+    New is what a batch brought, any table with another version than the one that was judged last, whoever wrote it, and other suites of the
+    user than those by which it was judged.
     Of a lake that is not asked for as a whole, only new files are read. Results go to quality_results and, where the lake is files, to a
     page beside the tables. What did not hold fails until it does.
     """
@@ -30,12 +31,14 @@ def validate(job: Job, *, whole: bool = False) -> None:
 
     batches = [*ledger.pending(job.lake, ["quality_results"]), *ledger.computed_again(job.lake, "quality_results")]
     since = ""
+    quality = job.options.settings.quality
     new = batches or versions.validated(job.lake) != versions.current(job.lake)
-    if whole or new or job.options.settings.quality.newest_packet_s is not None:
+    new = new or versions.judged_suites(job.lake) != versions.suites(quality.suites)
+    if whole or new or quality.newest_packet_s is not None:
         results = _judge(job, batches, not whole)
         failed = [row for row in results if not row["success"]]
     else:
-        results = weighed(last(job.lake), job.options.settings.quality)
+        results = weighed(last(job.lake), quality)
         failed = [row for row in results if not row["success"] and row["severity"] == "error"]
         since = f" (run {failed[0]['run_id']} found so; stompcap validate checks again)" if failed else ""
     job.result.failed_expectations = sum(row["severity"] == "error" for row in failed)
@@ -53,15 +56,15 @@ def _judge(job: Job, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
     with job.stage("validate", batches) as rows:
         waiting = ledger.pending(job.lake, (*extract.TABLES, *silver.TABLES, *gold.TABLES))
         run_id = job.result.run_id
-        judged_versions, before = versions.current(job.lake), versions.validated(job.lake)
-        judged_tables = validate(job.spark, job.lake, run_id, new=new, quality=job.options.settings.quality)
+        quality, before = job.options.settings.quality, versions.validated(job.lake)
+        judged_versions = versions.current(job.lake) | {versions.SUITES: versions.suites(quality.suites)}
+        judged_tables = validate(job.spark, job.lake, run_id, new=new, quality=quality)
         made_again = figures.result(job.lake, run_id, job.spark, before if new else None)
         gone = versions.rows_gone(job.lake, run_id, before)
         noted = [capture_pairs.result(job.lake, run_id), killed_batches.result(job.lake, run_id)]
         results = pa.concat_tables([judged_tables, *noted, made_again, gone])
         if job.result.abandoned:
             results = pa.concat_tables([results, began_anew(run_id, job.result.abandoned)])
-        quality = job.options.settings.quality
         judged = weighed(results.to_pylist(), quality)
         if quality.suites:
             judged += user_suites.results(job.lake, run_id, quality.suites, job.spark)

@@ -1,13 +1,16 @@
 """Which version of each table a validation has judged, and what other programs have taken away since.
 
-A validation records the versions in its own commit to quality_results. A table with another version has something new, whoever wrote it.
+A validation records the versions in its own commit to quality_results. A table with another version has something new, whoever wrote it. It
+records by which suites of the user it judged, too.
 """
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +28,9 @@ from stompcap.tables import TABLES
 WRITTEN_BY_VALIDATION = ("quality_results", "runs")
 """Tables that every validation writes itself, so that their versions tell nothing."""
 
+SUITES = "own suites"
+"""What stands for a user's suites among the versions that a validation records."""
+
 OF_TRAFFIC = tuple(name for name, table in TABLES.items() if table.layer in ("bronze", "silver"))
 UNKNOWN_SINCE = 100
 """Commits that are looked at where no validation has recorded a version."""
@@ -39,6 +45,23 @@ def validated(lake: str) -> dict[str, int]:
     """The version of each table that was judged last; nothing of tables, or lakes, that no validation has recorded."""
     recorded = delta_log.transactions(open_tables.table(location(lake, "quality_results")))
     return {name: recorded[SOURCE + name] for name in TABLES if SOURCE + name in recorded}
+
+
+def suites(chosen: Sequence[tuple[str, str]]) -> int:
+    """A number that stands for a user's own suites, table and file of each: another where what one of them expects has changed."""
+    digest = hashlib.sha256()
+    for table, path in chosen:
+        try:
+            octets = Path(path).read_bytes()
+        except OSError:  # whoever judges by it says so
+            octets = b""
+        digest.update(f"{table} {len(octets)} ".encode() + octets)
+    return int.from_bytes(digest.digest()[:7], "big") if chosen else 0
+
+
+def judged_suites(lake: str) -> int:
+    """That of the suites by which a lake was judged last; 0 for none."""
+    return delta_log.transactions(open_tables.table(location(lake, "quality_results"))).get(SOURCE + SUITES, 0)
 
 
 def rows_gone(lake: str, run_id: str, since: Mapping[str, int]) -> pa.Table:

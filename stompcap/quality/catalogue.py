@@ -84,7 +84,7 @@ columns that are never null are not, numbers and times are in range and in order
   is not, and rows of connections that went on stand twice; besides the expectations that these rows break, one names the batch.
 
 A table that another program has written since the last validation has another Delta version: then `run` and `validate --new` validate,
-though no capture is new.
+though no capture is new. So they do where a suite of your own has changed since.
 
 ## Switch off or weigh
 

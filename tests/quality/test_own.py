@@ -89,6 +89,23 @@ def test_a_suite_is_judged_beside_ours(lake: str, tmp_path: Path) -> None:
     assert (done.exit_code, len(json.loads(done.stdout)["warnings"])) == (0, 1), "a warning trips no gate"
 
 
+def test_what_is_new_alone_is_judged_again_where_a_suite_has_changed(lake: str, tmp_path: Path) -> None:
+    def runs(*command: str) -> set[str]:
+        done = CliRunner().invoke(app, ["validate", "--new", "--lake", lake, *command], catch_exceptions=False)
+        assert done.exit_code in (0, 1), done.stderr
+        return {row["run_id"] for row in lakes.small(lake, "quality_results").to_pylist()}
+
+    settings = write(tmp_path, SUITE[:1])
+    first = runs("--settings", settings)
+    assert len(first) == 1
+    assert runs("--settings", settings) == first, "nothing is new"
+    write(tmp_path, [NOT_NULL])
+    second = runs("--settings", settings)
+    assert len(second) == 2
+    assert len(runs()) == 3, "no suite is another than one"
+    assert len(runs()) == 3
+
+
 @pytest.mark.parametrize(("text", "table", "told"), [
     ("{", "frames", "no JSON"),
     ("[]", "frames", 'no suite, which is an object with a list "expectations"'),
