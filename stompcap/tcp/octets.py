@@ -60,7 +60,7 @@ def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Source]) 
 
 
 def octets_at(rows: I64, skip: I64, lengths: I64, segments: pa.Table, sources: Mapping[int, Source]) -> Octets:
-    """Stretches of the payload of segments back to back: of these rows, behind `skip` octets of it."""
+    """Stretches of the payload of segments back to back: of these rows, behind `skip` octets of it. Octets that are nowhere are asterisks."""
     ends = np.cumsum(lengths)
     targets = ends - lengths
     out = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
@@ -115,10 +115,15 @@ def together(begins: I64, lengths: I64) -> list[I64]:
 
 
 def copy_carried(payload: pa.ChunkedArray, rows: I64, skip: I64, lengths: I64, targets: I64, out: Octets) -> None:
-    """Copy stretches of the payloads that segments carry to where they belong in `out`."""
+    """Copy stretches of the payloads that segments carry to where they belong in `out`; asterisks for segments that carry none."""
     first = 0
     for chunk in payload.chunks:
         which = np.flatnonzero((rows >= first) & (rows < first + len(chunk)))
+        if which.size and chunk.null_count:
+            there = chunk.is_valid().to_numpy(zero_copy_only=False)[rows[which] - first]
+            for one in which[~there].tolist():
+                out[targets[one] : targets[one] + lengths[one]] = STAR
+            which = which[there]
         if which.size:
             _, offsets, data = chunk.buffers()
             begins = np.frombuffer(offsets, np.int32)[rows[which] - first + chunk.offset] + skip[which]
