@@ -2,7 +2,8 @@
 
 A connection's own cause (`sessions.close_cause`) stands, unless it is unknown or a bare RST. Then what layers said decides: a fatal alert
 of TLS, a Close of WebSocket (1009: message too big; RFC 6455, 7.4.1); both fit equally. A broker stopped where it closed three and more
-connections within a second for which nothing else is known, or which say so: 1001 `going away`, RabbitMQ's ERROR of a shutdown.
+connections within a second for which nothing else is known, or which say so (1001 `going away`, RabbitMQ's ERROR of a shutdown), and a
+second later none of its connections was open: a broker that goes on had reasons that are not known.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from stompcap.tables.view import View
 SESSION_ENDS = View(
     "session_ends",
     "Sessions with `cause`: close_cause, and what only other tables show: tls_alert, websocket_close, broker_stop (three and more "
-    "connections of a broker that it closed within a second, without another reason); and with `cause_evidence`",
+    "connections that a broker closed within a second, without another reason, none being left); and with `cause_evidence`",
     ("sessions", "streams", "transports"),
     """
     WITH layers AS (
@@ -36,18 +37,27 @@ SESSION_ENDS = View(
                                AND lower(concat(coalesce(error_message, ''), coalesce(error_detail, ''))) LIKE '%shutdown%')
                        THEN closed_ns END AS gone_ns
         FROM layered
+    ), events AS (
+        SELECT source, server_ip, opened_ns AS at_ns, 1 AS step, CAST(NULL AS STRING) AS asked_by FROM gone
+        UNION ALL SELECT source, server_ip, coalesce(closed_ns, last_ns) AS at_ns, -1 AS step, CAST(NULL AS STRING) AS asked_by FROM gone
+        UNION ALL SELECT source, server_ip, gone_ns + 1000000000 AS at_ns, 0 AS step, stream_id AS asked_by FROM gone
+                  WHERE gone_ns IS NOT NULL
+    ), running AS (
+        SELECT asked_by, sum(step) OVER (PARTITION BY source, server_ip ORDER BY at_ns RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+                         AS still_open FROM events
+    ), alone AS (
+        SELECT g.*, CASE WHEN r.still_open = 0 THEN g.gone_ns END AS left_none_ns
+        FROM gone g LEFT JOIN running r ON r.asked_by = g.stream_id
     ), counted AS (
-        SELECT *, count(gone_ns) OVER (PARTITION BY source, server_ip ORDER BY coalesce(gone_ns, -2000000000)
-                                       RANGE BETWEEN 1000000000 PRECEDING AND 1000000000 FOLLOWING) AS gone_together
-        FROM gone
-    ), told AS (
-        SELECT *, CASE WHEN gone_ns IS NOT NULL AND gone_together >= 3 THEN 'broker_stop' ELSE by_layer END AS cause FROM counted
-    )
+        SELECT *, count(left_none_ns) OVER (PARTITION BY source, server_ip ORDER BY coalesce(left_none_ns, -2000000000)
+                                            RANGE BETWEEN 1000000000 PRECEDING AND 1000000000 FOLLOWING) AS closed_together
+        FROM alone
+    ), told AS (SELECT *, CASE WHEN closed_together >= 3 THEN 'broker_stop' ELSE by_layer END AS cause FROM counted)
     SELECT *, CASE WHEN cause = 'broker_stop'
-                   THEN concat(CAST(gone_together AS STRING), ' connections that the broker closed within a second; ', close_evidence)
+                   THEN concat(CAST(closed_together AS STRING), ' connections that the broker closed within a second; ', close_evidence)
                    WHEN cause = 'tls_alert' THEN concat('alert ', tls_alert, '; ', close_evidence)
                    WHEN cause <> close_cause AND websocket_code IS NOT NULL
-                   THEN concat('Close ', CAST(websocket_code AS STRING), coalesce(concat(' of the ', websocket_closed_by), ''), '; ',
+                   THEN concat('Close ', CAST(websocket_code AS STRING), coalesce(' of the ' || websocket_closed_by, ''), '; ',
                                close_evidence)
                    ELSE close_evidence END AS cause_evidence
     FROM told
