@@ -33,6 +33,14 @@ def free_port() -> int:
         return port
 
 
+def journey(stream: str, at: int) -> dict[str, Any]:
+    """Every third SEND has no MESSAGE yet."""
+    if at % 3 == 0:
+        return {"send_stream_id": stream, "send_offset": at, "joined_by": "none", "reason": "not_yet", "destination_name": "queue/a"}
+    message = {"message_stream_id": stream, "message_offset": at, "joined_by": "unique", "residence_us": 500 * at, "redelivery": False}
+    return message | {"destination_name": "queue/a"}
+
+
 def fill(lake: str, batch: int) -> None:
     """Rows of every table that the exporter reads, more with each batch."""
     stream, many = f"{batch:032x}", range(20 * batch, 20 * batch + 20)
@@ -44,7 +52,7 @@ def fill(lake: str, batch: int) -> None:
         "deliveries": [delivery(at, 1_000 * at if at % 2 else None, stream=stream) for at in many],
         "compliance_findings": [{"rule_id": "HB-01", "stream_id": stream, "stream_offset": at} for at in many],
         "heartbeat_violations": [{"stream_id": stream, "gap_start_ns": at} for at in many],
-        "journeys": [{"source": "default", "message_stream_id": stream, "message_offset": at, "residence_us": 500 * at} for at in many],
+        "journeys": [journey(stream, at) for at in many],
     }
     for name, held in rows.items():
         lakes.append(lake, name, table(name, held), [f"{batch}"], "r")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import socket
 import urllib.request
 from pathlib import Path
@@ -114,3 +116,25 @@ def test_the_page_lists_all_metrics_with_their_labels() -> None:
         row = listed.pop(one.name if one.buckets or one.falls else f"{one.name}_total")
         assert f"| {kind} | {', '.join(f'`{label}`' for label in one.labels)}".rstrip() in row
     assert set(listed) == {"stompcap_seconds_behind"}
+
+
+def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "grafana" / "stompcap.json"
+    panels = json.loads(page.read_text("utf-8"))["panels"]
+    asked = {name for panel in panels for target in panel["targets"] for name in re.findall(r"stompcap_\w+", target["expr"])}
+    there = {"stompcap_seconds_behind"}
+    there |= {f"{one.name}_bucket" if one.buckets else one.name if one.falls else f"{one.name}_total" for one in TOTALS}
+    assert asked <= there
+    assert len(asked) == len(panels)
+
+
+def test_journeys_are_counted_where_the_send_is_known(lake: str) -> None:
+    names = ("message_stream_id", "message_offset", "joined_by", "reason", "residence_us")
+    rows = [("a", 1, "unique", None, 20_000), ("a", 2, "ordered", None, 30_000), (None, None, "none", "not_yet", None),
+            (None, None, "none", "aborted", None)]  # fmt: skip
+    held = [dict(zip(names, row, strict=True)) | {"destination_name": "queue/a", "send_offset": at} for at, row in enumerate(rows)]
+    lakes.append(lake, "journeys", table("journeys", held), ["one"], "r")
+    exporter = Exporter(lake, lambda: NOW_S)
+    exporter.update()
+    assert said(exporter)["stompcap_residence_seconds_count"] == {("queue/a",): 1}
+    assert said(exporter)["stompcap_backlog"] == {("queue/a",): 1}

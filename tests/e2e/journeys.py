@@ -1,0 +1,47 @@
+"""Table journeys beside the truth of `generate --profile journeys`: which joins are right, which are wrong, which are missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+JOINED = ("identity", "unique", "ordered")
+
+
+@dataclass
+class Compared:
+    """How many MESSAGEs were joined in which way; `wrong` are joins with a SEND that it did not come of, as they are."""
+
+    by: Counter[str] = field(default_factory=Counter)
+    wrong: list[dict[str, Any]] = field(default_factory=list)
+    late_us: list[int] = field(default_factory=list)
+    """Of joins, by how much the residence differs from the truth."""
+
+    @property
+    def share(self) -> float:
+        """The part of MESSAGEs that was joined."""
+        return sum(self.by[way] for way in JOINED) / max(self.by.total(), 1)
+
+
+def compared(truth: Mapping[str, Any], streams: Sequence[Mapping[str, Any]], journeys: Sequence[Mapping[str, Any]]) -> Compared:
+    """Compare rows of table journeys, of a capture that has one group of connections."""
+    ids = {(row["client_ip"], row["client_port"]): row["stream_id"] for row in streams}
+    names = [ids.get((one["client_ip"], one["client_port"])) for one in truth["connections"]]
+    true = {
+        (name, row["stream_offset"]): (names[row["send_connection"]], row["send_offset"], row["message_ns"] - row["effective_ns"])
+        for name, one in zip(names, truth["connections"], strict=True) for row in one["journeys"]
+    }  # fmt: skip
+    found = Compared()
+    for row in journeys:
+        if row["message_stream_id"] is None:
+            continue
+        found.by[row["joined_by"]] += 1
+        stream, offset, residence_ns = true[row["message_stream_id"], row["message_offset"]]
+        if row["joined_by"] in JOINED:
+            if (row["send_stream_id"], row["send_offset"]) != (stream, offset):
+                found.wrong.append(dict(row))
+            elif row["residence_us"] is not None:
+                found.late_us.append(row["residence_us"] - residence_ns // 1000)
+    return found
