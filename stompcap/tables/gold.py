@@ -1,10 +1,8 @@
 """Gold: answers to users' questions."""
 
-import pyarrow as pa
-
 from stompcap.tables import words
 from stompcap.tables.bronze import DIRECTION, STREAM_ID
-from stompcap.tables.schema import Column, Table, big, date, flag, moment, real, text
+from stompcap.tables.schema import Table, big, date, flag, moment, real, text
 
 RULE_ID = text("rule_id", "The rule, as in the table rules", nullable=False)
 SOURCE = text("source", "The capture point: a connection seen at two of them counts at each, so sums over sources count it twice")
@@ -78,8 +76,8 @@ JOURNEYS = Table(
         big("broker_timestamp_us", "When the broker took the message, or its producer sent it, as header timestamp says; microseconds "
             "since the epoch"),
         big("body_octets", "Octets of the body", nullable=False),
-        Column("body_hash", pa.int64(), "frames.body_hash"),
-        Column("content_hash", pa.int64(), "frames.content_hash"),
+        big("body_hash", "frames.body_hash"),
+        big("content_hash", "frames.content_hash"),
     ),
     key=("message_stream_id", "message_offset", "send_stream_id", "send_offset"),
     statistics=("source", "ts", "destination_name", "joined_by", "reason", "residence_us"),

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipelines.metrics import aggregates, gold
+from pipelines.metrics import aggregates, gold, journeys
 from stompcap import capture
 from stompcap.cli import entry, render
 from stompcap.cli.summary import summary
@@ -53,6 +53,7 @@ def filled(where: Path, points: tuple[str, ...]) -> str:
         rows = {"captures": pa.Table.from_pylist([row], TABLES["captures"].arrow), **tables_of([PATH], Options(source=point))}
         for name, table in rows.items():
             lakes.append(lake, name, table, [point], "r")
+    journeys.refresh(lake, [], "r", no_spark)
     for one in gold.AGGREGATES:
         aggregates.refresh(lake, one, [], "r", no_spark)
     return lake
