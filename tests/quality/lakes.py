@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
+from pipelines.metrics import gold
+from stompcap.lake.query import in_process
 from stompcap.tables import TABLES
 
 Columns = dict[str, Any]
@@ -102,7 +104,10 @@ def tables(streams: int = 3, messages: int = 4) -> dict[str, pa.Table]:
         "receipts": fill("receipts", streams, {
             "stream_id": ids, "request_offset": per_stream + at("SEND", "c2s"), "status": ["open"] * streams}),
     }
-    return {name: made[name] if name in made else fill(name, 0, {}) for name in TABLES}
+    made |= {name: fill(name, 0, {}) for name in TABLES if name not in made}
+    minutes = in_process({name: made[name] for name in gold.DESTINATION_MINUTES.times}, [gold.DESTINATION_MINUTES.query()])
+    schema = TABLES["destination_minutes"].arrow
+    return made | {"destination_minutes": minutes["destination_minutes"].select(schema.names).cast(schema)}
 
 
 def write(lake: Path, made: dict[str, pa.Table], names: Iterable[str] = tuple(TABLES)) -> Path:

@@ -74,7 +74,8 @@ def test_every_number_and_time_has_its_range() -> None:
 
     without = {f"{t.name}.{c.name}" for t in TABLES.values() for c in t.columns if has(c.type) and c not in t.ranged}
     differences = {f"{table}.clock_difference_{name}_us" for table in ("streams", "stalls") for name in ("min", "max")}
-    assert without == {"subscriptions.prefetch", *differences, *(f"stream_state.{name}" for name in ("flow", "ip_id", "layers", "place"))}
+    of_states = {f"stream_state.{name}" for name in ("flow", "ip_id", "layers", "place")}
+    assert without == {"subscriptions.prefetch", "destination_minutes.backlog_change", *differences, *of_states}
     for table in TABLES.values():
         assert all(column.most for column in table.ranged if column.name.endswith(("_ns", "_ts")))
         for pair in table.ordered:
