@@ -21,7 +21,7 @@ from stompcap.assembly.batch import StreamRows
 from stompcap.assembly.due import Going, Resumed
 from stompcap.assembly.listing import Listing
 from stompcap.assembly.parts import Part
-from stompcap.assembly.resume.connects import NO_CONNECTS, connects_of, layered
+from stompcap.assembly.resume.connects import NO_CONNECTS, connects_of, is_sealed, layered
 from stompcap.assembly.resume.octets import KeptOctets
 from stompcap.assembly.task import Task
 from stompcap.assembly.together import Steps, Together, without_rows
@@ -33,6 +33,7 @@ from stompcap.stomp.grammar import CONNECTED
 from stompcap.tcp.keep_alives import without_keep_alives
 from stompcap.tcp.machine import Settled
 from stompcap.transport import detect, proxy
+from stompcap.transport.state import Stack
 from stompcap.transport.stretches import NO_STRETCHES, Stretches
 from stompcap.wire_order import END
 
@@ -51,7 +52,9 @@ class AsTheyStand:
         found = together.reassembly
         side = np.where(column(together.carried.segments, "forward"), 0, 1)
         self.role: I8 = roles[found.stream_of, side]
-        self.octets = KeptOctets(together.carried.segments, kept[found.stream_of])
+        # what tables show of other layers is not all that their segments have: the rest would be taken for zeros
+        apart = np.array([stream for stream, stack in together.stacks.items() if layered(stack) and not is_sealed(stack)], np.int64)
+        self.octets = KeptOctets(together.carried.segments, kept[found.stream_of], np.isin(found.stream_of, apart))
         self.streams = np.ones(len(found.streams), np.bool_)
 
     def ids(self) -> pa.Array:
@@ -108,6 +111,7 @@ class Flows:
             opened = {stream: stack for stream, stack in detection.stacks.items() if not together.stacks.get(stream)}
             headers = proxy.headers_of(outer.stretches, opened)  # no table shows them
             self.as_they_stand.take(headers, outer.read(headers))
+            self._sealed(self.as_they_stand, together.outer, outer.stretches, opened)
         given = {stream: one.given + together.came[stream] for stream, one in before.items() if one.given[0] >= 0}
         rows = StreamRows(a, reassembly, replace(detection, carried=carried), conflicts, self.as_they_stand, step.lasting, listing, given)
         for stream, one in before.items():
@@ -156,6 +160,16 @@ class Flows:
                 listing.order[held], stalls, passcodes, connects.get(stream, NO_CONNECTS), missing[stream],
                 detection.stacks.get(stream, ()) if detected[stream] else (), waited, rows.given[stream] if detected[stream] else NOT_READ,
             )  # fmt: skip
+
+
+    def _sealed(self, left: AsTheyStand, known: Stretches, first: Stretches, opened: Mapping[int, Stack]) -> None:
+        """Take octets of connections inside TLS as they were on the wire, which tells nothing without its keys."""
+        stacks, carried = left.together.stacks, left.together.carried
+        sealed = np.array([stream for stream, stack in stacks.items() if is_sealed(stack)], np.int64)
+        mine = [one.take(np.isin(one.stream, sealed) & (np.isin(one.stream, list(opened)) == new))
+                for one, new in ((known, False), (first, True))]  # fmt: skip
+        for one in mine:
+            left.take(one, carried.read(one))
 
 
 def _connected(window: Window) -> Bools:

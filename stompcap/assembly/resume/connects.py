@@ -92,6 +92,12 @@ def layered(stack: Stack) -> bool:
     return any(one.kind != proxy.KIND for one in stack)
 
 
+def is_sealed(stack: Stack) -> bool:
+    """Whether all that a connection says lies in TLS, behind headers of PROXY at most."""
+    outermost = next((one.kind for one in stack if one.kind != proxy.KIND), None)
+    return outermost == "tls"
+
+
 NO_CONNECTS = Connects(NO_STRETCHES, SEGMENTS.empty_table(), 0)
 
 
