@@ -7,6 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
+from pipelines.metrics.journeys_sql import journeys
+from stompcap.lake.query import Query, in_process
+from stompcap.options import Options
+from stompcap.tables import TABLES
+from tests.e2e.pure import wire_of
+
+READ = ("streams", "sessions", "sends", "deliveries", "raw_frames")
 JOINED = ("identity", "unique", "ordered")
 
 
@@ -45,3 +54,13 @@ def compared(truth: Mapping[str, Any], streams: Sequence[Mapping[str, Any]], jou
             elif row["residence_us"] is not None:
                 found.late_us.append(row["residence_us"] - residence_ns // 1000)
     return found
+
+
+def journeys_of(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of streams and of journeys, of captures read without Spark."""
+    wire = wire_of(paths)
+    tables = wire.tables(Options(hash_key=bytes(16)))
+    rows = [{"source": row["source"], "last_ns": row["last_ns"]} for row in wire.surveyed]
+    read = {name: tables.get(name, TABLES[name].arrow.empty_table()) for name in READ} | {"captures": pa.Table.from_pylist(rows)}
+    answer = in_process(read, [Query("journeys", tuple(read), f"SELECT * FROM ({journeys()}) made")])
+    return tables["streams"].to_pylist(), answer["journeys"].to_pylist()

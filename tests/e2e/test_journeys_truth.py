@@ -1,0 +1,78 @@
+"""Journeys of generated traffic: no MESSAGE is joined with a SEND that it did not come of, whatever the capture lacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from struct import unpack_from
+from typing import Any
+
+import pytest
+
+from stompcap.generate.group import FILE_HEADER, RECORD_HEADER, SOURCE, TARGET
+from stompcap.generate.profiles import PASSED_ON, Wanted
+from stompcap.generate.wire import SERVER, SYN
+from stompcap.generate.write import Request, generate
+from tests.e2e.journeys import Compared, compared, journeys_of
+from tests.examples import slow_behind
+
+WANTED = Wanted(connections=8, messages=120)
+FLAGS = SOURCE + 8 + 13
+Keeps = Callable[[bytes, Random], bool]
+
+
+def records(path: Path) -> list[bytes]:
+    """The packet records of a generated pcap, with their headers."""
+    octets, at, found = path.read_bytes(), len(FILE_HEADER), []
+    while at < len(octets):
+        length = RECORD_HEADER + unpack_from("<I", octets, at + 8)[0]
+        found.append(octets[at : at + length])
+        at += length
+    return found
+
+
+def client(record: bytes) -> bytes:
+    """The address of the client of a packet; that of the server is always the same."""
+    source, target = record[SOURCE : SOURCE + 4], record[TARGET : TARGET + 4]
+    return target if source == SERVER else source
+
+
+def lost(share: float) -> Keeps:
+    """All but a share of the packets; SYNs stay, so that offsets count from the beginning."""
+    return lambda record, dice: dice.random() >= share or bool(record[FLAGS] & SYN)
+
+
+def without(address: bytes) -> Keeps:
+    return lambda record, dice: client(record) != address
+
+
+LACKING: dict[str, tuple[Keeps, float]] = {
+    "nothing": (lost(0), 1.0),
+    "one packet in a hundred": (lost(0.01), 0.15),
+    "one packet in ten": (lost(0.1), 0.1),
+    "a producer": (without(bytes((10, 0, 0, 1))), 0.5),
+    "a consumer": (without(bytes((10, 0, 0, 7))), 0.9),
+}
+"""What the capture lacks, and the share of the MESSAGEs that it has which are joined at the least."""
+
+
+def of_lacking(profile: str, seed: int, keeps: Keeps, folder: Path) -> Compared:
+    made = generate(folder / "made.pcap", Request(profile, seed, wanted=WANTED))
+    dice = Random(seed)
+    made.paths[0].write_bytes(FILE_HEADER + b"".join(one for one in records(made.paths[0]) if keeps(one, dice)))
+    truth: dict[str, Any] = json.loads(made.truth.read_text("utf-8"))
+    return compared(truth, *journeys_of([str(made.paths[0])]))
+
+
+CASES = [(profile, lacking, seed) for lacking in LACKING for profile in PASSED_ON for seed in range(3)]
+
+
+@pytest.mark.parametrize(("profile", "lacking", "seed"), slow_behind(4, CASES))
+def test_no_join_is_wrong(profile: str, lacking: str, seed: int, tmp_path: Path) -> None:
+    keeps, least = LACKING[lacking]
+    found = of_lacking(profile, seed, keeps, tmp_path)
+    assert found.wrong == []
+    assert set(found.late_us) <= {0}
+    assert found.share >= least, found.by
