@@ -52,9 +52,11 @@ class AsTheyStand:
         found = together.reassembly
         side = np.where(column(together.carried.segments, "forward"), 0, 1)
         self.role: I8 = roles[found.stream_of, side]
-        # what tables show of other layers is not all that their segments have: the rest would be taken for zeros
+        # what tables show of other layers is not all that their segments have, and the rest would be taken for zeros; not so of rows that
+        # layers have opened, which lie in no capture
         apart = np.array([stream for stream, stack in together.stacks.items() if layered(stack) and not is_sealed(stack)], np.int64)
-        self.octets = KeptOctets(together.carried.segments, kept[found.stream_of], np.isin(found.stream_of, apart))
+        elsewhere = np.isin(found.stream_of, apart) & (column(together.carried.segments, "file_offset") != -1)
+        self.octets = KeptOctets(together.carried.segments, kept[found.stream_of], elsewhere)
         self.streams = np.ones(len(found.streams), np.bool_)
 
     def ids(self) -> pa.Array:

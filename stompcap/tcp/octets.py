@@ -60,7 +60,7 @@ def gather(extents: Extents, segments: pa.Table, sources: Mapping[int, Source]) 
 
 
 def octets_at(rows: I64, skip: I64, lengths: I64, segments: pa.Table, sources: Mapping[int, Source]) -> Octets:
-    """Stretches of the payload of segments back to back: of these rows, behind `skip` octets of it. Octets that are nowhere are asterisks."""
+    """Stretches of the payload of segments back to back: of these rows, behind `skip` octets of it; asterisks where it is nowhere."""
     ends = np.cumsum(lengths)
     targets = ends - lengths
     out = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
