@@ -39,7 +39,9 @@ def compared(truth: Mapping[str, Any], streams: Sequence[Mapping[str, Any]], jou
     ids = {(row["client_ip"], row["client_port"]): row["stream_id"] for row in streams}
     names = [ids.get((one["client_ip"], one["client_port"])) for one in truth["connections"]]
     true = {
-        (name, row["stream_offset"]): (names[row["send_connection"]], row["send_offset"], row["message_ns"] - row["effective_ns"])
+        (name, row["stream_offset"]): (
+            names[row["send_connection"]], row["send_offset"], row["message_ns"] - row["effective_ns"], row["redelivery"],
+        )
         for name, one in zip(names, truth["connections"], strict=True) for row in one["journeys"]
     }  # fmt: skip
     found = Compared()
@@ -47,9 +49,9 @@ def compared(truth: Mapping[str, Any], streams: Sequence[Mapping[str, Any]], jou
         if row["message_stream_id"] is None:
             continue
         found.by[row["joined_by"]] += 1
-        stream, offset, residence_ns = true[row["message_stream_id"], row["message_offset"]]
+        stream, offset, residence_ns, again = true[row["message_stream_id"], row["message_offset"]]
         if row["joined_by"] in JOINED:
-            if (row["send_stream_id"], row["send_offset"]) != (stream, offset):
+            if (row["send_stream_id"], row["send_offset"], row["redelivery"]) != (stream, offset, again):
                 found.wrong.append(dict(row))
             elif row["residence_us"] is not None:
                 found.late_us.append(row["residence_us"] - residence_ns // 1000)

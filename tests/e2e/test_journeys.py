@@ -1,51 +1,28 @@
-"""Journeys of recorded and generated traffic, against what clients logged and what the generator did: none is wrong."""
+"""Journeys of recorded traffic against what clients logged: bodies, times, and how many are joined."""
 
 from __future__ import annotations
 
-import json
-import random
 import statistics
-import struct
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from pipelines.metrics import journeys, journeys_sql
-from stompcap.generate.profiles import Wanted
-from stompcap.generate.write import Request, generate
-from stompcap.lake.query import Query, in_process
-from tests.e2e.pure import tables_of
+from tests.e2e.journeys import JOINED, journeys_of
 from tests.e2e.truth import captures, sessions, truths
 
 Row = dict[str, Any]
-JOINED = ("identity", "unique", "ordered")
 NEAR_NS = 5 * 10**9
 LONGEST_NS = 600 * 10**9
 WIRE_US = 1000
 
 
-def journeys_of(paths: list[str]) -> tuple[list[Row], dict[str, Row]]:
-    """The rows of table journeys of these captures, and their streams by id."""
-    made = tables_of(paths)
-    streams = {row["stream_id"]: row for row in made["streams"].to_pylist()}
-    ends = max(row["last_ns"] for row in streams.values())
-    made["captures"] = pa.table({"source": ["default"], "last_ns": pa.array([ends], pa.int64())})
-    query = Query("journeys", journeys.TABLES_READ, journeys_sql.journeys())
-    return in_process({name: made[name] for name in journeys.TABLES_READ}, [query])["journeys"].to_pylist(), streams
-
-
-# ---- recordings
-
-
 @pytest.fixture(scope="module")
 def recorded() -> tuple[list[Row], dict[tuple[str, str, int], Row], dict[str, Row]]:
     """Journeys of all recordings, what clients logged of frames by stream, direction and offset, and the sessions by stream."""
-    rows, streams = journeys_of(captures())
+    streams, rows = journeys_of(captures())
     by_ends: dict[tuple[int, str], list[Row]] = {}
-    for stream in streams.values():
+    for stream in streams:
         by_ends.setdefault((stream["client_port"], stream["server_ip"]), []).append(stream)
     frames, clients = dict[tuple[str, str, int], Row](), dict[str, Row]()
     for path in truths():
@@ -103,65 +80,3 @@ def test_most_messages_of_each_broker_are_joined(
     assert found[how] >= least
     assert found["ambiguous"] == 0
     assert found["none"] + found["timestamp"] < 10
-
-
-# ---- generated
-
-
-def packets(path: Path) -> tuple[bytes, list[bytes]]:
-    """The header of a pcap, and its packets with theirs."""
-    octets, at, found = path.read_bytes(), 24, []
-    while at < len(octets):
-        length = 16 + struct.unpack("<I", octets[at + 8 : at + 12])[0]
-        found.append(octets[at : at + length])
-        at += length
-    return octets[:24], found
-
-
-def ports(packet: bytes) -> tuple[int, int]:
-    """The ports of a packet: Ethernet and IPv4."""
-    tcp = 16 + 14 + (packet[30] & 15) * 4
-    source, destination = struct.unpack(">HH", packet[tcp : tcp + 4])
-    return source, destination
-
-
-def judged(capture: Path, connections: list[Row]) -> Counter[str]:
-    """How MESSAGEs are joined; asserts that none is joined to another SEND than its own."""
-    rows, streams = journeys_of([str(capture)])
-    ends = [(one["client_ip"], one["client_port"]) for one in connections]
-    right = {
-        (end, row["message_ns"]): (ends[row["send_connection"]], row["send_offset"], row["redelivery"])
-        for end, one in zip(ends, connections, strict=True) for row in one["journeys"]
-    }  # fmt: skip
-    found = Counter[str]()
-    for row in (row for row in rows if row["message_ns"] is not None):
-        found[row["joined_by"]] += 1
-        sent, offset, redelivery = right[_end(streams[row["message_stream_id"]]), row["message_ns"]]
-        assert row["redelivery"] == redelivery
-        if row["send_stream_id"] is not None:
-            assert (_end(streams[row["send_stream_id"]]), row["send_offset"]) == (sent, offset)
-    return found
-
-
-def _end(stream: Row) -> tuple[str, int]:
-    return stream["client_ip"], stream["client_port"]
-
-
-@pytest.mark.parametrize("profile", ["journeys", "journeys-activemq"])
-def test_no_journey_of_generated_traffic_is_wrong(profile: str, tmp_path: Path) -> None:
-    """Fan-out, equal bodies, transactions, redelivery; whole, with packets lost, with a producer that was not captured."""
-    made = generate(tmp_path / "made.pcap", Request(profile, seed=5, wanted=Wanted(connections=8, messages=200)))
-    connections = json.loads(made.truth.read_text("utf-8"))["connections"]
-    whole = judged(tmp_path / "made.pcap", connections)
-    assert sum(whole[how] for how in JOINED) >= 0.99 * whole.total()
-    head, found = packets(tmp_path / "made.pcap")
-    for share in (0.01, 0.1):
-        dice = random.Random(share)
-        (tmp_path / "lost.pcap").write_bytes(head + b"".join(one for one in found if dice.random() >= share))
-        lossy = judged(tmp_path / "lost.pcap", connections)
-        assert sum(lossy[how] for how in JOINED) >= 0.1 * lossy.total()
-    producer = next(one["client_port"] for one in connections if one["sends"])
-    (tmp_path / "less.pcap").write_bytes(head + b"".join(one for one in found if producer not in ports(one)))
-    less = judged(tmp_path / "less.pcap", connections)
-    assert sum(less[how] for how in JOINED) >= 0.5 * less.total()
-    assert less["none"] + less["timestamp"] >= 100
