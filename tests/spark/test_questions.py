@@ -52,7 +52,7 @@ def viewed(spark: SparkSession, lake: Path) -> SparkSession:
 def test_there_are_questions_of_all_who_ask() -> None:
     found = questions()
     assert len(found) >= 30
-    assert len({question.asked_by for question in found}) == 3
+    assert len({question.asked_by for question in found}) == 5
     assert len({question.words for question in found}) == len(found)
 
 
