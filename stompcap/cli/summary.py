@@ -69,6 +69,7 @@ def _point(overview: dict[str, Rows], facts: list[tuple[str, Text | None]]) -> l
     totals = [
         ("Period", _period(_first(overview, "captures_total"))),
         ("Sessions", _sessions(_first(overview, "sessions_total"))),
+        ("In broker", _residence(_first(overview, "residence_total"))),
         ("Ack latency", _latency(_first(overview, "ack_total"))),
         ("Heart-beats", _heartbeats(overview.get("heartbeat_verdicts", []))),
         *_rules(overview),
@@ -155,6 +156,18 @@ def _new(result: dict[str, Any]) -> Text:
     rows, lake = result["rows"], shlex.quote(visible(str(result["lake"])))
     figures = (counted(rows.get(table, 0), one, many) for table, (one, many) in NEW.items())
     return Text(f"{', '.join(figures)}; stompcap show --lake {lake} sums up the lake")
+
+
+def _residence(total: dict[str, Any] | None) -> Text | None:
+    """How long messages were in the broker; nothing of a lake in which no SEND is known of any MESSAGE."""
+    if not total or not (total["measured"] or total["waiting"]):
+        return None
+    words = Text()
+    if total["measured"]:
+        figures = f"p50 {duration(total['p50_us'])}, p95 {duration(total['p95_us'])}, max {duration(total['max_us'])}"
+        words.append(figures, style="bold").append(f" of {count(total['measured'])} of {counted(total['messages'], 'message')}; ")
+    words.append(f"{count(total['waiting'])} sent and not seen delivered", style="yellow" if total["waiting"] else "")
+    return words
 
 
 def _latency(total: dict[str, Any] | None) -> Text | None:

@@ -52,6 +52,10 @@ def _short(value: str | None) -> str:
     return units.NOTHING if value is None else visible(value, 28)
 
 
+TOTALS = ("captures_total", "sessions_total", "residence_total", "ack_total")
+"""Answers of one row."""
+
+
 class _Figures(dict[str, Any]):
     """The one row of a total; a missing figure is None, a dash on the page."""
 
@@ -165,7 +169,7 @@ def _part(answers: dict[str, Rows], lake_word: str) -> str:
     findings = grouping.lists(answers["findings"], "rule_id")
     return _environment().get_template("page.html").render(
         answers=answers,
-        total={name: _Figures(next(iter(answers[name]), {})) for name in ("captures_total", "sessions_total", "ack_total")},
+        total={name: _Figures(next(iter(answers[name]), {})) for name in TOTALS},
         remarks=remarks(answers),
         levels=sorted(answers["levels"], key=lambda row: ("MSI".find(row["level"]), -row["findings"])),
         rules=answers["rules"],

@@ -12,6 +12,7 @@ from __future__ import annotations
 from stompcap.lake.clocks import CLOCKS
 from stompcap.lake.query import Query
 from stompcap.report.incidents import BINS_PER_DECADE, INCIDENTS
+from stompcap.report.residence import RESIDENCE
 from stompcap.tables.outcomes import ASKING, CUMULATIVE, DIRECT, MEASURED, NOT_SETTLED, figures
 
 
@@ -288,9 +289,13 @@ QUERIES = {
             LIMIT 25""",
         ),
         CLOCKS,
+        *RESIDENCE,
         *INCIDENTS,
     )
 }
 
 # The queries of the summary at the end of a run.
-SUMMARY = ("captures_total", "clocks_total", "sessions_total", "brokers", "ack_total", "heartbeat_verdicts", "levels", "rules", "broken")
+SUMMARY = (
+    "captures_total", "clocks_total", "sessions_total", "brokers", "residence_total", "ack_total", "heartbeat_verdicts", "levels", "rules",
+    "broken",
+)  # fmt: skip

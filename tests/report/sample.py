@@ -125,6 +125,16 @@ def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:
                     "ack_latency_us": int(chance.lognormvariate(7 + number % 3, 1.1)) if settled else None,
                 }
             )
+        for message in range(10):
+            waits = message == 9
+            rows["journeys"].append(
+                {
+                    "source": "default", "send_stream_id": stream, "send_offset": message, "message_stream_id": None if waits else stream,
+                    "message_offset": None if waits else message * 200, "destination_name": f"queue/{HOSTILE if number == 4 else 'orders'}",
+                    "joined_by": "none" if waits else ("unique", "ordered")[message == 8], "reason": "not_yet" if waits else None,
+                    "residence_us": None if waits else 1_000 * message + number, "redelivery": False,
+                }
+            )  # fmt: skip
         rows["receipts"].append(
             {
                 "stream_id": stream,

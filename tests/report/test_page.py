@@ -176,6 +176,8 @@ NULLS = {
     "brokers": "server_product version connect_p50_us",
     "ack_total": PERCENTILES,
     "ack_destinations": f"destination ack_mode {PERCENTILES}",
+    "residence_total": "p50_us p95_us p99_us max_us",
+    "residence_destinations": "destination_name p50_us p95_us p99_us max_us",
     "receipts": "command p50_us p95_us",
     "heartbeats": "max_gap_ms ratio server_product client_product",
     "heartbeat_gaps": "ratio excused",

@@ -56,6 +56,16 @@ def test_totals_agree_with_the_rows(tables: dict[str, pa.Table], answers: dict[s
     assert sum(r["findings"] for r in records(answers["product_findings"])) == tables["compliance_findings"].num_rows
 
 
+def test_residence_counts_journeys_whose_send_is_certain(tables: dict[str, pa.Table], answers: dict[str, pa.Table]) -> None:
+    rows = tables["journeys"].to_pylist()
+    sure = sorted(row["residence_us"] for row in rows if row["joined_by"] == "unique")
+    [total] = records(answers["residence_total"])
+    assert (total["measured"], total["p50_us"], total["max_us"]) == (len(sure), statistics.median(sure), sure[-1])
+    assert total["messages"] == sum(row["message_stream_id"] is not None for row in rows)
+    assert total["waiting"] == sum(row["reason"] == "not_yet" for row in rows) > 0
+    assert sum(row["waiting"] for row in records(answers["residence_destinations"])) == total["waiting"]
+
+
 def test_percentiles_leave_cumulative_uncertain_unsettled_and_unknown_deliveries_out() -> None:
     base = {"stream_id": "s", "body_octets": 0, "destination": "/queue/a", "ack_mode": "client", "delivered_ns": 5}
     rows = [
