@@ -72,11 +72,10 @@ TOTALS = (
     Total("stompcap_unsettled_deliveries", "Deliveries that ask for an ACK and are not settled", "deliveries", ("destination",),
           f"coalesce(destination, ''), count(*) FROM rows WHERE {outcomes.NOT_SETTLED.sql()} GROUP BY ALL", falls=True),
     Total("stompcap_residence_seconds", "From SEND, or the COMMIT that made it effective, to MESSAGE", "journeys", ("destination",),
-          f"coalesce(destination_name, ''), {_histogram('residence_us / 1e6')} FROM rows WHERE joined_by IN ('identity', 'unique') "
-          "AND residence_us >= 0 AND redelivery IS NOT TRUE GROUP BY ALL", buckets=True),
+          f"coalesce(destination_name, ''), {_histogram('residence_us / 1e6')} FROM rows WHERE {outcomes.RESIDENCE} GROUP BY ALL",
+          buckets=True),
     Total("stompcap_backlog", "Messages that were sent and that no MESSAGE was seen of yet", "journeys", ("destination",),
-          "coalesce(destination_name, ''), count(*) FROM rows WHERE message_stream_id IS NULL AND reason IN ('not_yet', 'no_consumer') "
-          "GROUP BY ALL", falls=True),
+          f"coalesce(destination_name, ''), count(*) FROM rows WHERE {outcomes.WAITING} GROUP BY ALL", falls=True),
     Total("stompcap_findings", "Broken rules of the specification, by level (M MUST, S SHOULD, I INFO) and side", "compliance_findings",
           ("level", "side"), "level, side, count(*) FROM rows GROUP BY ALL"),
     Total("stompcap_heartbeat_violations", "Gaps in heart-beats that are late or worse", "heartbeat_violations", ("severity",),

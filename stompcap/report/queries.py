@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from stompcap.lake.clocks import CLOCKS
 from stompcap.lake.query import Query
+from stompcap.report import residence
 from stompcap.report.incidents import BINS_PER_DECADE, INCIDENTS
-from stompcap.report.residence import RESIDENCE
 from stompcap.tables.outcomes import ASKING, CUMULATIVE, DIRECT, MEASURED, NOT_SETTLED, figures
 
 
@@ -289,7 +289,7 @@ QUERIES = {
             LIMIT 25""",
         ),
         CLOCKS,
-        *RESIDENCE,
+        *residence.QUERIES,
         *INCIDENTS,
     )
 }

@@ -5,26 +5,21 @@
 from __future__ import annotations
 
 from stompcap.lake.query import Query
-
-EXACT = "joined_by IN ('identity', 'unique') AND residence_us IS NOT NULL AND NOT redelivery"
-"""Journeys whose residence counts in figures: that of `ordered` is exact only where the broker keeps the order."""
-
-WAITING = "message_stream_id IS NULL AND reason IN ('not_yet', 'no_consumer')"
-"""SENDs of which no MESSAGE was seen, and that nothing has ended."""
+from stompcap.tables.outcomes import RESIDENCE, WAITING
 
 
 def _figures() -> str:
     percentiles = (
-        f"percentile_cont({share}) WITHIN GROUP (ORDER BY residence_us) FILTER (WHERE {EXACT}) AS {name}"
+        f"percentile_cont({share}) WITHIN GROUP (ORDER BY residence_us) FILTER (WHERE {RESIDENCE}) AS {name}"
         for name, share in (("p50_us", 0.5), ("p95_us", 0.95), ("p99_us", 0.99))
     )
     return f"""
-        count(*) FILTER (WHERE message_stream_id IS NOT NULL) AS messages, count(*) FILTER (WHERE {EXACT}) AS measured,
+        count(*) FILTER (WHERE message_stream_id IS NOT NULL) AS messages, count(*) FILTER (WHERE {RESIDENCE}) AS measured,
         count(*) FILTER (WHERE {WAITING}) AS waiting, count(*) FILTER (WHERE redelivery) AS redelivered,
-        {', '.join(percentiles)}, max(residence_us) FILTER (WHERE {EXACT}) AS max_us"""
+        {', '.join(percentiles)}, max(residence_us) FILTER (WHERE {RESIDENCE}) AS max_us"""
 
 
-RESIDENCE = (
+QUERIES = (
     Query("residence_total", ("journeys",), f"SELECT {_figures()} FROM journeys"),
     Query(
         "residence_destinations",

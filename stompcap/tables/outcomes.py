@@ -1,6 +1,6 @@
-"""Deliveries by what became of them: which ask for an ACK, which are settled or not, and whose latency counts.
+"""Deliveries by what became of them: which ask for an ACK, which are settled or not, and whose latency counts; journeys likewise.
 
-Said once, for everything that counts deliveries: each is a test of a row, and the same as SQL for both engines.
+Said once, for everything that counts them: of deliveries each is a test of a row, and the same as SQL for both engines.
 """
 
 from __future__ import annotations
@@ -56,6 +56,13 @@ MEASURED = Deliveries(("settled",), measured=True)
 
 DIRECT, CUMULATIVE = (Deliveries(("settled",), (word,), measured=True) for word in SETTLED_BY)
 """The measured that an ACK or NACK names, and those that a later one settles, whose latency is an upper bound."""
+
+
+RESIDENCE = "joined_by IN ('identity', 'unique') AND residence_us IS NOT NULL AND NOT redelivery"
+"""Journeys whose residence counts in figures: that of `ordered` is exact only where the broker keeps the order."""
+
+WAITING = "message_stream_id IS NULL AND reason IN ('not_yet', 'no_consumer')"
+"""Journeys of SENDs of which no MESSAGE was seen, and that nothing has ended."""
 
 
 def figures(of: str = "") -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stompcap.lake.query import Query
-from stompcap.tables.outcomes import ASKING, DIRECT, NOT_SETTLED
+from stompcap.tables.outcomes import ASKING, DIRECT, NOT_SETTLED, RESIDENCE, WAITING
 
 ROWS = 10
 """Rows of each table."""
@@ -42,6 +42,14 @@ def sections(rows: int = ROWS) -> tuple[Section, ...]:
             {_SESSION} ORDER BY s.opened_ns DESC, s.stream_id {limit}"""), session),
         Section("Sessions, longest", Query("longest", ("sessions",), f"""
             {_SESSION} ORDER BY duration_us DESC NULLS LAST, s.stream_id {limit}"""), session),
+        Section("Destinations whose messages were longest in the broker, from SEND to MESSAGE", Query("residence", ("journeys",), f"""
+            SELECT destination_name AS destination, count(*) FILTER (WHERE message_stream_id IS NOT NULL) AS messages,
+                   count(*) FILTER (WHERE {WAITING}) AS waiting,
+                   percentile_cont(0.5) WITHIN GROUP (ORDER BY residence_us) FILTER (WHERE {RESIDENCE}) AS p50_us,
+                   max(residence_us) FILTER (WHERE {RESIDENCE}) AS max_us
+            FROM journeys GROUP BY destination_name HAVING count_if({RESIDENCE}) > 0 OR count_if({WAITING}) > 0
+            ORDER BY p50_us DESC NULLS LAST, waiting DESC, destination_name {limit}"""),
+            f"stompcap sql \"SELECT * FROM journey_details WHERE {RESIDENCE} ORDER BY residence_us DESC LIMIT 20\" --lake {{lake}}"),
         Section("Slowest destinations, by the latency of direct ACKs", Query("destinations", ("deliveries",), f"""
             SELECT destination, count(*) AS deliveries, count_if({NOT_SETTLED.sql()}) AS unsettled,
                    percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us)
