@@ -84,7 +84,8 @@ def _answers(lake: str, asked: list[Question]) -> Iterator[str]:
 
 
 def _views() -> list[str]:
-    lines = ["## Views", "", "Beside the tables there are views; each has the rows of its table, and columns of others.", ""]
+    told = "Those named `..._details` have the rows of their table, and columns of others; the rest answer a question."
+    lines = ["## Views", "", f"Beside the tables there are views. {told}", ""]
     lines += ["| view | table | what it adds |", "| --- | --- | --- |"]
     lines += [f"| `{view.name}` | `{view.tables[0]}` | {view.comment} |" for view in VIEWS.values()]
     return [*lines, ""]
