@@ -5,6 +5,7 @@ The SQL is understood by DuckDB and Spark alike, as that of stompcap.views; {ses
 
 from __future__ import annotations
 
+from stompcap.tables.outcomes import MEASURED
 from stompcap.tables.view import View
 
 ERRORS = View(
@@ -42,17 +43,18 @@ ERRORS = View(
 
 DELIVERY_PACKETS = View(
     "delivery_packets",
-    "Deliveries with the packet that completed the MESSAGE and the one that began its ACK or NACK, each with its capture's path",
+    "Deliveries, whether they are `measured` (their latency counts), with the packet that completed the MESSAGE "
+    "and the one that began its ACK or NACK, each with its capture's path",
     ("deliveries", "frames", "captures", "sessions", "streams"),
     """
-    SELECT t.*, m.last_packet AS message_packet, d.path AS message_path, a.first_packet AS settle_packet, e.path AS settle_path,
-           {session}, p.source
+    SELECT t.*, (@measured) AS measured, m.last_packet AS message_packet, d.path AS message_path, a.first_packet AS settle_packet,
+           e.path AS settle_path, {session}, p.source
     FROM {deliveries} t LEFT JOIN {frames} m ON m.stream_id = t.stream_id AND m.direction = 's2c' AND m.stream_offset = t.stream_offset
     LEFT JOIN {captures} d ON d.capture_id = m.last_capture_id
     LEFT JOIN {frames} a ON a.stream_id = t.stream_id AND a.direction = 'c2s' AND a.stream_offset = t.settle_offset
     LEFT JOIN {captures} e ON e.capture_id = a.first_capture_id
     LEFT JOIN {sessions} s ON s.stream_id = t.stream_id LEFT JOIN {streams} p ON p.stream_id = t.stream_id
-    """,
+    """.replace("@measured", MEASURED.sql("t")),
 )
 
 RECONNECTS = View(

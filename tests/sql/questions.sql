@@ -215,7 +215,7 @@ GROUP BY direction, heartbeat ORDER BY direction, heartbeat;
 
 -- Which deliveries were acknowledged last of all, and in which packets?
 SELECT destination, ack_latency_us, message_path, message_packet, settle_path, settle_packet FROM delivery_packets
-WHERE ack_latency_us IS NOT NULL ORDER BY ack_latency_us DESC, stream_id, stream_offset LIMIT 4;
+WHERE measured ORDER BY ack_latency_us DESC, stream_id, stream_offset LIMIT 4;
 
 -- How long do receipts take, by destination?
 SELECT destination, command, count(*) AS asked, count(latency_us) AS answered, max(latency_us) AS longest_us FROM receipt_details
