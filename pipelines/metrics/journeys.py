@@ -261,15 +261,15 @@ def _ends(captures: DeltaTable) -> dict[str, datetime.datetime]:
 # ---- rows
 
 
-def _sql(touched: Touched | None) -> str:
+def _sql(touched: Touched | None, *, by_duckdb: bool = True) -> str:
     """The query: of all, or of what is touched."""
     if touched is None:
-        return f"SELECT {NAMES} FROM ({journeys()}) made"
+        return f"SELECT {NAMES} FROM ({journeys(by_duckdb=by_duckdb)}) made"
     near, output = touched.around(2 * REACH), touched.around(REACH)
     ours = "(SELECT content FROM touched)"
     sends = f"{CONTENT.format('x')} IN {ours} AND {near.condition('x.sent_ts')}"
     deliveries = f"{CONTENT.format('d')} IN {ours} AND {near.condition('d.delivered_ts')}"
-    return f"SELECT {NAMES} FROM ({journeys(sends, deliveries)}) made WHERE {output.condition('ts')}"
+    return f"SELECT {NAMES} FROM ({journeys(sends, deliveries, by_duckdb=by_duckdb)}) made WHERE {output.condition('ts')}"
 
 
 def _of_touched(touched: Touched, of: str) -> str:
@@ -352,5 +352,5 @@ def _by_spark(lake: str, spark: SparkSession, touched: Touched | None) -> list[D
             yield pa.RecordBatch.from_pylist([vars(file)], schema=_FILE)
 
     kinds = "table STRING, path STRING, size BIGINT, rows BIGINT, statistics STRING"
-    return [DataFile(**row.asDict()) for row in spark.sql(_sql(touched)).mapInArrow(task, kinds).collect()]
+    return [DataFile(**row.asDict()) for row in spark.sql(_sql(touched, by_duckdb=False)).mapInArrow(task, kinds).collect()]
 

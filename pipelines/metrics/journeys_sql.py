@@ -10,6 +10,7 @@ Nothing looks further than some horizons of time: what lies beyond changes no ro
 
 from __future__ import annotations
 
+import re
 from string import Template
 
 HORIZON_NS = 3600 * 10**9
@@ -137,17 +138,19 @@ before AS (
 ), ranked AS (
     SELECT *, sum(step) OVER whole AS rest,
            sum(CASE WHEN step = -1 THEN 1 ELSE 0 END) OVER (PARTITION BY {KEY}, abs(step), chain, burst {UPTO}) AS place,
-           min(CASE WHEN step = 1 THEN offers END) OVER whole AS first_offer
+           min(CASE WHEN step = 1 THEN offers END) OVER whole AS first_offer,
+           min(CASE WHEN step = 1 THEN stream_id END) OVER whole = max(CASE WHEN step = 1 THEN stream_id END) OVER whole AS of_one
     FROM bursts WINDOW whole AS (PARTITION BY {KEY}, abs(step), chain, burst)
 ), asked AS (
     SELECT *, coalesce(at_ns - latest_ns <= {HORIZON_NS}, false) AS possible,
            coalesce(at_ns - latest_ns <= {HORIZON_NS}, false) AND coalesce(at_ns - second_ns > {HORIZON_NS}, true) AS single,
-           step = -1 AND rest = 0 AND NOT excess AND NOT spoiled AND NOT endless AS in_order
+           step = -1 AND rest = 0 AND of_one AND NOT excess AND NOT spoiled AND NOT endless AS in_order
     FROM ranked WHERE step < 1
 )"""
 """Of each MESSAGE: how many SENDs it could be; and its place in a burst, which begins where nothing waits and ends where nothing waits.
 
-`height` less `low` is how many SENDs wait behind an event; a MESSAGE for which none waits is in excess: a SEND is not captured."""
+`height` less `low` is how many SENDs wait behind an event; a MESSAGE for which none waits is in excess: a SEND is not captured. SENDs of
+several connections that wait together have no order: a broker takes them as it likes."""
 
 LOST = f"""
 lossy AS (
@@ -279,6 +282,10 @@ WHERE j.send_stream_id IS NULL"""
 _ALL = Template("WITH " + ",".join((LIVES, MESSAGES, EVENTS, WALK, LOST, JOINED)) + ROWS)
 
 
-def journeys(sends: str = "true", deliveries: str = "true") -> str:
-    """The query for the rows of table journeys: of the SENDs `x` and the MESSAGEs `d` that pass these conditions."""
-    return _ALL.substitute(sends=sends, deliveries=deliveries)
+def journeys(sends: str = "true", deliveries: str = "true", *, by_duckdb: bool = True) -> str:
+    """The query for the rows of table journeys: of the SENDs `x` and the MESSAGEs `d` that pass these conditions.
+
+    DuckDB is told to work each step out once; Spark has no word for that, and finds out by itself what it has already shuffled.
+    """
+    sql = _ALL.substitute(sends=sends, deliveries=deliveries)
+    return re.sub(r"\b(\w+) AS \(\n", r"\1 AS MATERIALIZED (\n", sql) if by_duckdb else sql

@@ -78,7 +78,8 @@ def walk(
                 burst = [], []
         else:
             excess = True
-    partner = {key(got): sent for sents, gots in bursts for sent, got in zip(sents, gots, strict=True)}
+    of_one = [pair for pair in bursts if len({sent["stream_id"] for sent in pair[0]}) == 1]
+    partner = {key(got): sent for sents, gots in of_one for sent, got in zip(sents, gots, strict=True)}
     for row in chain:
         if "at" in row:
             continue
