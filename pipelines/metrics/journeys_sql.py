@@ -115,11 +115,15 @@ WALK = f"""
 before AS (
     SELECT *, lag(at_ns) OVER (PARTITION BY {KEY}, abs(step) {ORDER}) AS previous_ns,
            sum(CASE WHEN step = 1 THEN 1 ELSE 0 END) OVER in_lane AS offers,
-           max(offered_ns) OVER in_lane AS latest_ns, max(earlier_ns) OVER in_lane AS second_ns
+           max(offered_ns) OVER in_lane AS latest_ns, max(earlier_ns) OVER in_lane AS second_ns,
+           max(CASE WHEN step = -1 THEN at_ns END) OVER in_lane AS heard_ns,
+           sum(CASE WHEN step = -1 THEN 1 ELSE 0 END) OVER in_lane AS heard
     FROM events WINDOW in_lane AS (PARTITION BY {KEY} {UPTO})
 ), chained AS (
-    SELECT *, sum(CASE WHEN at_ns - previous_ns <= {HORIZON_NS} THEN 0 ELSE 1 END) OVER (PARTITION BY {KEY}, abs(step) {UPTO}) AS chain
-    FROM before
+    SELECT *, sum(CASE WHEN at_ns - previous_ns <= {HORIZON_NS} THEN 0 ELSE 1 END) OVER (PARTITION BY {KEY}, abs(step) {UPTO}) AS chain,
+           max(CASE WHEN step = 1 THEN heard_ns END) OVER in_lane AS heard_before_ns,
+           heard - max(CASE WHEN step = 1 THEN heard END) OVER in_lane AS heard_since
+    FROM before WINDOW in_lane AS (PARTITION BY {KEY} {UPTO})
 ), summed AS (
     SELECT *, sum(step) OVER (PARTITION BY {KEY}, abs(step), chain {UPTO}) AS height,
            max(at_ns) OVER whole - min(at_ns) OVER whole > {LONG * HORIZON_NS} AS endless
@@ -144,13 +148,15 @@ before AS (
 ), asked AS (
     SELECT *, coalesce(at_ns - latest_ns <= {HORIZON_NS}, false) AS possible,
            coalesce(at_ns - latest_ns <= {HORIZON_NS}, false) AND coalesce(at_ns - second_ns > {HORIZON_NS}, true) AS single,
+           coalesce(at_ns - heard_before_ns > {HORIZON_NS}, true) AND heard_since <= 1 AS repeats_it,
            step = -1 AND rest = 0 AND of_one AND NOT excess AND NOT spoiled AND NOT endless AS in_order
     FROM ranked WHERE step < 1
 )"""
 """Of each MESSAGE: how many SENDs it could be; and its place in a burst, which begins where nothing waits and ends where nothing waits.
 
 `height` less `low` is how many SENDs wait behind an event; a MESSAGE for which none waits is in excess: a SEND is not captured. SENDs of
-several connections that wait together have no order: a broker takes them as it likes."""
+several connections that wait together have no order: a broker takes them as it likes. A MESSAGE that was delivered before (step 0) comes of
+the one SEND if nothing that it may repeat comes of another."""
 
 LOST = f"""
 lossy AS (
@@ -189,7 +195,7 @@ decided AS (
            CASE WHEN a.single AND n.alone THEN 'unique'
                 WHEN NOT a.possible THEN 'none'
                 WHEN coalesce(x.sent_octets >= n.octets, false) THEN 'lost'
-                WHEN a.single AND (a.step = 0 OR NOT (a.endless OR a.spoiled)) THEN 'unique'
+                WHEN a.single AND CASE WHEN a.step = 0 THEN a.repeats_it ELSE NOT (a.endless OR a.spoiled) END THEN 'unique'
                 WHEN a.in_order AND n.at_ns >= a.at_ns - {HORIZON_NS} THEN 'ordered'
                 ELSE 'ambiguous' END AS verdict
     FROM asked a

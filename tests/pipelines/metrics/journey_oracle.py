@@ -38,7 +38,10 @@ def joined(tables: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, int], tup
         for chain in chains(offers, counted):
             walk(chain, offers, holes, frames, found)
         for row in marked:
-            found[key(row)] = alone(row, offers, holes, frames) or ambiguous(row, offers)
+            earlier = [one for one in counted if 0 <= row["first_ns"] - one["first_ns"] <= H]
+            can = possible(row, offers)
+            same = len(can) == 1 and (can[0]["own_id"] or (len(earlier) <= 1 and all(time(one) >= can[0]["at"] for one in earlier)))
+            found[key(row)] = (alone(row, offers, holes, frames) if same else None) or ambiguous(row, offers)
     for row_key, head in heads.items():
         found[row_key] = found[head[0]] if head else ("none", None)
     return found

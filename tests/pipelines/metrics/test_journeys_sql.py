@@ -86,6 +86,12 @@ CASES = {
     "a hole two hours earlier": (Traffic().hole(0, 60).send(3 * H).got(3 * H + 5), ["unique 10800 5"]),
     "a redelivery that is marked": (Traffic().send(0).got(5).got(9, redelivered=True), [UNIQUE, "unique 0 None"]),
     "a redelivery without the first": (Traffic().send(0).got(9, redelivered=True), ["unique 0 None"]),
+    "a redelivery of what a producer sent that was not captured": (
+        Traffic().got(1).send(2).got(3, redelivered=True), ["none no_send", "ambiguous unknown", "SEND ambiguous unknown"],
+    ),
+    "equal bodies of two producers that wait together": (
+        Traffic().send(0).send(1, by="q").got(5).got(6), ["ambiguous unknown"] * 2 + ["SEND ambiguous unknown"] * 2,
+    ),
     "a redelivery to another consumer": (Traffic().send(0).got(5).got(9, by="d", redelivered=True), [UNIQUE, "unique 0 None"]),
     "a redelivery by its id": (
         Traffic("Artemis").send(0).got(5, message_id="9").got(7, by="d", message_id="9").got(9, message_id="9"),
