@@ -20,7 +20,7 @@ NO_CONNECT_LATENCY, NO_ACK_LATENCY, NO_COMMIT_LATENCY, NO_LATENCY, NO_DURATION =
 )
 OF_STREAMS = (
     "raw_frames", "frames", "segments", "stalls", "transports", "transport_events", "sessions", "subscriptions", "deliveries",
-    "transactions", "receipts", "heartbeats", "heartbeat_violations", "compliance", "compliance_findings",
+    "transactions", "receipts", "sends", "heartbeats", "heartbeat_violations", "compliance", "compliance_findings",
 )
 """The tables whose rows belong to a stream."""
 
@@ -63,12 +63,14 @@ STREAMS = (
          *(_sum(f"frames_{name}", where("kind", "frame"), column=name) for name in ("first_ns", "last_ns", "length_octets"))),
     *_of("frames", STREAM, *(_sum(name) for name in ("first_ns", "last_ns", "length_octets")),
          _sum("messages_last_ns", *MESSAGES, column="last_ns"), _sum("messages_body_octets", *MESSAGES, column="body_octets"),
+         *(_sum(f"sends_{name}", FROM_CLIENT, SEND, column=name) for name in ("first_ns", "last_ns", "length_octets", "body_octets")),
          _sum("asked_ns", *ASKS, column="first_ns"),
          *(_sum(f"{word.lower()}_ns", FROM_CLIENT, where("command", word), column="first_ns") for word in ("SUBSCRIBE", "BEGIN")),
          _count("messages", *MESSAGES), _count("timed", Condition("first_ns")),
          _count("sends_in", FROM_CLIENT, SEND, Condition("transaction")),
          _count("answers_in", FROM_CLIENT, ANSWERS, Condition("transaction")),
          _sum("bodies_in", FROM_CLIENT, SEND, Condition("transaction"), column="body_octets")),
+    *_of("sends", STREAM, *(_sum(name) for name in ("first_ns", "sent_ns", "length_octets", "body_octets"))),
     *_of("deliveries", STREAM, _sum("delivered_ns"), _sum("body_octets"), _count("settled", SETTLED),
          _count("settled_timed", SETTLED, Condition("settled_ns")), *_bounds("settled_ns"),
          _count("subscribed", Condition("subscription")),

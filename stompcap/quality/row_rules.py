@@ -117,6 +117,13 @@ def _positive(table: str, column: str) -> RowRule:
     return RowRule(table, column, "expect_column_values_to_be_positive", "not above 0", (column,), broken)
 
 
+def _effective(rows: Rows) -> Any:
+    """Where effective_ns is not sent_ns outside of transactions, or is there though the transaction was not committed."""
+    inside, there = ~rows.null("transaction"), ~rows.null("effective_ns")
+    other = (rows.null("sent_ns") == there) | (there & (rows.numbers("effective_ns") != rows.numbers("sent_ns")))
+    return np.where(inside, there & ~rows.meet(where("transaction_outcome", "committed")), other)
+
+
 def _verdict(rows: Rows) -> Any:
     counts: dict[str, I64] = {name: rows.numbers(name) for name in ("late", "violations", "dead")}
     worst = {"dead": counts["dead"] > 0, "violation": counts["violations"] > 0, "late": counts["late"] > 0}
@@ -173,6 +180,15 @@ ROW_RULES: tuple[RowRule, ...] = (
              where("answer", "ERROR")),
     _only_where("receipts", "answer", "there of a request without an answer", where("status", "answered", "refused")),
     _only_where("receipts", "answered_ns", "there of a request without an answer", where("status", "answered", "refused")),
+    _only_where("sends", "transaction_outcome", "there without transaction", Condition("transaction")),
+    RowRule("sends", "effective_ns", "expect_effective_ns_by_transactions", "not sent_ns, or there though nothing was committed",
+            ("effective_ns", "sent_ns", "transaction", "transaction_outcome"), _effective),
+    _only_where("sends", "receipt_status", "there without receipt", Condition("receipt")),
+    _implies("sends", "receipt_status", "expect_a_status_of_receipts", "null though a receipt was asked for", Condition("receipt"),
+             Condition("receipt_status")),
+    _only_where("sends", "receipt_us", "there of a request without an answer", where("receipt_status", "answered", "refused")),
+    *(_only_where(table, "content_hash", "there without body_hash", Condition("body_hash")) for table in ("frames", "deliveries", "sends")),
+    _only_where("deliveries", "producer_number", "there without producer_session", Condition("producer_session")),
     RowRule("ack_latency", "hour_ts", "expect_whole_hours", "no whole hour", ("hour_ts",), _hours),
     _sum("ack_latency", "deliveries", ("settled", "unsettled", "unknown")),
     _difference("journeys", "residence_us", "message_ns", "effective_ns", 1000),

@@ -85,21 +85,22 @@ def _times(word: np.uint64, key: np.uint64) -> np.uint64:
 def _stripes(o: Octets, begin: int, end: int, key: U64) -> np.uint64:
     """All of [begin, end), a multiple of 64 octets."""
     a0, a1, a2, a3, a4, a5, a6, a7 = key[8], key[9], key[10], key[11], key[12], key[13], key[14], key[15]
-    i = begin
+    i, at = begin, np.uint64(0)  # where a stripe stands is added to the key: those of a body do not commute
     while i < end:
         stop = min(end, i + MANY)
         while i < stop:
             w0, w1, w2, w3 = _word(o, i), _word(o, i + 8), _word(o, i + 16), _word(o, i + 24)
             w4, w5, w6, w7 = _word(o, i + 32), _word(o, i + 40), _word(o, i + 48), _word(o, i + 56)
-            a0 += w1 + _times(w0, key[0])
-            a1 += w0 + _times(w1, key[1])
-            a2 += w3 + _times(w2, key[2])
-            a3 += w2 + _times(w3, key[3])
-            a4 += w5 + _times(w4, key[4])
-            a5 += w4 + _times(w5, key[5])
-            a6 += w7 + _times(w6, key[6])
-            a7 += w6 + _times(w7, key[7])
+            a0 += w1 + _times(w0, key[0] + at)
+            a1 += w0 + _times(w1, key[1] + at)
+            a2 += w3 + _times(w2, key[2] + at)
+            a3 += w2 + _times(w3, key[3] + at)
+            a4 += w5 + _times(w4, key[4] + at)
+            a5 += w4 + _times(w5, key[5] + at)
+            a6 += w7 + _times(w6, key[6] + at)
+            a7 += w6 + _times(w7, key[7] + at)
             i += STRIPE
+            at += P3
         a0, a1 = (a0 ^ a0 >> S47 ^ key[8]) * P1, (a1 ^ a1 >> S47 ^ key[9]) * P1
         a2, a3 = (a2 ^ a2 >> S47 ^ key[10]) * P1, (a3 ^ a3 >> S47 ^ key[11]) * P1
         a4, a5 = (a4 ^ a4 >> S47 ^ key[12]) * P1, (a5 ^ a5 >> S47 ^ key[13]) * P1

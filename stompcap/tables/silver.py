@@ -174,7 +174,7 @@ DELIVERIES = Table(
         moment("delivered_ts", "delivered_ns in microseconds, UTC"),
         text("message_id", "Its message-id"),
         text("producer_session", "The producer's session, where the message-id begins with it, as ActiveMQ's does: sessions.session"),
-        big("producer_number", "Which SEND of that session it is, as the message-id says: sends.number"),
+        big("producer_number", "Which SEND of that session it is, as the message-id says: sends.number", least=1),
         text("ack_id", "Its ack header"),
         text("subscription", "The subscription it was delivered to; where a SUBSCRIBE may be missing, the one that it names, if any"),
         text("destination", "Its destination"),
@@ -263,7 +263,7 @@ SENDS = Table(
         text("destination", "Its destination"),
         DESTINATION_NAME,
         big("number", "Which SEND of its session it is, from 1, counted as ActiveMQ does: those with a destination, aborted ones among "
-            "them. Null where bytes of the client are missing before it, and from a SEND on that the broker may not have counted"),
+            "them. Null where bytes of the client are missing before it, and from a SEND on that the broker may not have counted", least=1),
         text("transaction", "The transaction that it names; null if none"),
         text("transaction_outcome", "What became of that transaction", *words.TRANSACTION_OUTCOMES),
         big("effective_ns", "From when on the broker may deliver it: sent_ns, in a transaction the last octet of the COMMIT; null where "

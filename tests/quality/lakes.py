@@ -103,6 +103,9 @@ def tables(streams: int = 3, messages: int = 4) -> dict[str, pa.Table]:
             "stream_id": ids, "begin_offset": per_stream + at("BEGIN", "c2s"), "outcome": ["open"] * streams}),
         "receipts": fill("receipts", streams, {
             "stream_id": ids, "request_offset": per_stream + at("SEND", "c2s"), "status": ["open"] * streams}),
+        "sends": fill("sends", streams, {
+            "stream_id": ids, "stream_offset": per_stream + at("SEND", "c2s"), "length_octets": np.full(streams, LENGTH),
+            "receipt": ["r-1"] * streams, "receipt_status": ["open"] * streams}),
     }
     made |= {name: fill(name, 0, {}) for name in TABLES if name not in made}
     minutes = in_process({name: made[name] for name in gold.DESTINATION_MINUTES.times}, [gold.DESTINATION_MINUTES.query()])

@@ -34,6 +34,6 @@ class Send(NamedTuple):
 LAYOUT = Layout(
     Send,
     Text("destination", frame="destination", columns=("destination",)),
-    Text("transaction_id", frame="transaction", columns=("transaction",)),
+    Text("transaction_id", frame="transaction"),
     Text("receipt", frame="receipt", columns=("receipt",)),
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.codes import TRANSACTION_COMMITTED
-from stompcap.columns import I64, or_null, worded
+from stompcap.columns import I64, or_null, take_or_null, worded
 from stompcap.session.clocks import Clocks, Moment
 from stompcap.session.layout import Records
 from stompcap.session.products.destinations import destination_names
@@ -28,6 +28,7 @@ def sends_table(rows: Records, transactions: Records, requests: Records, statuse
     answer = Moment(requests.at("answered_ordinal", request), requests.at("answered_ns", request))
     columns = rows.columns(SENDS, ids) | {
         "destination_name": destination_names(rows.text["destination"]),
+        "transaction": take_or_null(rows.text["transaction_id"], np.where(inside, np.arange(len(rows)), -1)),
         "transaction_outcome": worded(outcome, words.TRANSACTION_OUTCOMES),
         "effective_ns": or_null(np.where(inside, np.where(outcome == TRANSACTION_COMMITTED, committed, -1), rows["sent_ns"])),
         "receipt_status": worded(np.where(request < 0, -1, statuses[request] if len(statuses) else -1), words.RECEIPT_STATUSES),
