@@ -120,8 +120,6 @@ TWINS = (
            "Every SUBSCRIBE of a client is in subscriptions once"),
     _twins("expect_receipts_to_match_requests", "receipts", "request_offset", CLIENTS, ASKS,
            "Every receipt that a client's frame asks for, except CONNECT and STOMP, is in receipts once"),
-    _twins("expect_sends_to_match_sends", "sends", "stream_offset", CLIENTS, _sent(CLIENTS, "SEND"),
-           "Every SEND of a client is in sends once"),
 )
 
 INVARIANTS = (

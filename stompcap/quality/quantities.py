@@ -63,6 +63,7 @@ STREAMS = (
          *(_sum(f"frames_{name}", where("kind", "frame"), column=name) for name in ("first_ns", "last_ns", "length_octets"))),
     *_of("frames", STREAM, *(_sum(name) for name in ("first_ns", "last_ns", "length_octets")),
          _sum("messages_last_ns", *MESSAGES, column="last_ns"), _sum("messages_body_octets", *MESSAGES, column="body_octets"),
+         _count("sends", FROM_CLIENT, SEND),
          *(_sum(f"sends_{name}", FROM_CLIENT, SEND, column=name) for name in ("first_ns", "last_ns", "length_octets", "body_octets")),
          _sum("asked_ns", *ASKS, column="first_ns"),
          *(_sum(f"{word.lower()}_ns", FROM_CLIENT, where("command", word), column="first_ns") for word in ("SUBSCRIBE", "BEGIN")),

@@ -74,7 +74,7 @@ def test_bodies_that_differ_in_an_octet_or_the_length_have_other_hashes() -> Non
 
 def test_parts_of_a_body_in_another_order_are_another_body() -> None:
     parts = [bytes([n]) * 64 for n in range(40)]
-    bodies = [b"".join(parts[:m] + [parts[n]] + parts[m:n] + parts[n + 1 :]) for m in range(40) for n in range(m + 2, 40)]
+    bodies = [b"".join([*parts[:m], parts[n], *parts[m:n], *parts[n + 1 :]]) for m in range(40) for n in range(m + 2, 40)]
     assert len(set(of(*bodies))) == len(bodies)
 
 
@@ -126,7 +126,8 @@ def test_what_brokers_add_drop_or_change_does_not_count() -> None:
 
 
 def test_the_applications_own_headers_count() -> None:
-    frames = [[], [("kind", "a")], [("kind", "b")], [("kin", "da")], [("receipts", "a")], [("a", "b"), ("b", "a")], [("a", "a"), ("b", "b")]]
+    frames = [[], [("kind", "a")], [("kind", "b")], [("kin", "da")], [("receipts", "a")]]
+    frames += [[("a", "b"), ("b", "a")], [("a", "a"), ("b", "b")]]
     assert len(set(contents(*frames))) == len(frames)
 
 

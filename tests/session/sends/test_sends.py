@@ -70,6 +70,8 @@ def test_numbers(text: str, expected: list[int | None]) -> None:
     assert run(text).tables["sends"].column("number").to_pylist() == expected
 
 
-@pytest.mark.parametrize(("header", "own"), [("correlation-id:7", True), ("correlation-id:", False), ("kind:7", False), ("timestamp:1", True)])
+@pytest.mark.parametrize(
+    ("header", "own"), [("correlation-id:7", True), ("correlation-id:", False), ("kind:7", False), ("timestamp:1", True)]
+)
 def test_some_headers_are_ids_of_its_own(header: str, own: bool) -> None:
     assert run(OPEN + f"> SEND {Q} {header}\n").tables["sends"].column("own_id").to_pylist() == [own]
