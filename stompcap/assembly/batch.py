@@ -78,7 +78,7 @@ class StreamRows:
         self.summaries = {stream: layers.summaries_of(stack) for stream, stack in detected.stacks.items()}
         segments = self.carried.segments
         ts_ns, packet, captured = (segments.column(name).to_numpy() for name in ("ts_ns", "packet", "capture"))
-        self.lineage = Lineage(ts_ns, packet, captured, task.capture_ids)
+        self.lineage = Lineage(ts_ns, packet, captured, task.capture_ids, reassembly.acked_ns)
         self.given = self._given(given)
         self.signs = signs_of_life(self.carried.events, ts_ns)
         self.listing = listing or Listing.of(np.arange(segments.num_rows), self.carried.stretches)

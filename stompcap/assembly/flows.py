@@ -159,7 +159,7 @@ class Flows:
             flow, number = step.streams[stream]
             self.underway[flow][number] = Underway(
                 learned, position, conflicts[stream], left, carried.segments.take(pa.array(held)), together.number[held] % APART,
-                listing.order[held], stalls, passcodes, connects.get(stream, NO_CONNECTS), missing[stream],
+                listing.order[held], reassembly.acked_ns[held], stalls, passcodes, connects.get(stream, NO_CONNECTS), missing[stream],
                 detection.stacks.get(stream, ()) if detected[stream] else (), waited, rows.given[stream] if detected[stream] else NOT_READ,
             )  # fmt: skip
 

@@ -19,12 +19,13 @@ from stompcap.tables import TABLES, words
 
 @dataclass(frozen=True)
 class Lineage:
-    """What segment rows are looked up in: times, packets, and which capture each came from."""
+    """What segment rows are looked up in: times, packets, which capture each came from, and when it was acknowledged."""
 
     ts_ns: I64
     packet: I64
     capture: I64
     capture_ids: pa.Array
+    acked_ns: I64
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,12 @@ def when(segment: I64, lineage: Lineage, which: str) -> dict[str, pa.Array]:
         f"{which}_capture_id": lineage.capture_ids.take(pa.array(lineage.capture[at].astype(np.int64), mask=absent)),
         f"{which}_packet": pa.array(lineage.packet[at], mask=absent),
     }
+
+
+def _acknowledged(segment: I64, lineage: Lineage) -> pa.Array:
+    """When segment rows were acknowledged; null where they were not, and where the row is -1."""
+    found = np.append(lineage.acked_ns, -1)[segment]
+    return pa.array(found, mask=found <= 0)
 
 
 def raw_column(octets: Octets, position: I64, length: I64) -> pa.ChunkedArray:
@@ -126,6 +133,7 @@ def raw_frames(
         "delimited_by": worded(rows.delimited_by[at], words.DELIMITERS),
         **first,
         **last,
+        "acked_ns": _acknowledged(arrivals.last, lineage),
         "first_ts": timestamps(integers(first["first_ns"])),
         "first_wire_order": pa.array(arrivals.begin, mask=arrivals.begin == 0),
         "wire_order": pa.array(arrivals.order, mask=arrivals.order == 0),

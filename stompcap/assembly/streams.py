@@ -14,7 +14,7 @@ from stompcap.codes import BOTH, STALL_CLOCK_STEP, STALL_CONTROL_FRAME, STALL_RE
 from stompcap.columns import I8, I32, I64, U8, Bools, timestamps, worded
 from stompcap.tables import words
 from stompcap.tcp import history_for
-from stompcap.tcp.results import ClockSteps, Reassembly, Retransmissions, ZeroWindows
+from stompcap.tcp.results import ClockSteps, Reassembly, Retransmissions, Streams, ZeroWindows
 from stompcap.tcp.state import UNBOUNDED
 from stompcap.transport.summary import Summary, origin_of
 
@@ -71,6 +71,7 @@ def stream_rows(
         "closed_by": worded(closer, words.CLOSERS),
         "rst_by": worded(np.where(resetter < 0, -1, resetter ^ client[which]), words.SIDES),
         "rst_ns": pa.array(rst_ns, mask=rst_ns < 0),
+        **_round_trips(s, which),
         "final": pa.array(final[which]),
         "acks_against_time": pa.array(s.acks_against_time[which]),
         "clock_steps_back": pa.array(s.clock_steps_back[which]),
@@ -81,6 +82,15 @@ def stream_rows(
         side = client[which].astype(np.int64) ^ index
         columns |= _side(reassembly, which, side, suffix, octets, given, conflicts)
     return as_table("streams", columns)
+
+
+def _round_trips(s: Streams, which: I64) -> dict[str, pa.Array]:
+    """The round trips of the handshake; null where the clocks of the directions differ."""
+    compared = (s.clock_min_ns[which] <= 0) & (s.clock_max_ns[which] >= 0)
+    return {
+        name: pa.array(ns // 1000, mask=(ns < 0) | ~compared)
+        for name, ns in (("rtt_client_us", s.synack_rtt_ns[which]), ("rtt_server_us", s.syn_rtt_ns[which]))
+    }
 
 
 def _origins(which: I64, summaries: Mapping[int, Sequence[Summary]]) -> dict[str, pa.Array]:

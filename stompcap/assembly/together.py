@@ -91,12 +91,13 @@ class Together:
         stretches, stalls = [new.stretches], [(found.zero_windows, found.retransmissions, found.clock_steps)]
         tables, row = [new.segments], new.segments.num_rows
         stream_of, number = [found.stream_of, found.stream_of[new.opened]], [step.number, step.number[new.opened]]
-        before = [np.full(row, END)]
+        before, acked_ns = [np.full(row, END)], [found.acked_ns, found.acked_ns[new.opened]]
         for stream, one in left.items():
             count, of, apart = one.segments.num_rows, np.int32(stream), step.streams[stream][0] * APART
             tables.append(one.segments)
             number.append(one.number + apart)
             before.append(one.order)
+            acked_ns.append(one.acked_ns)
             stream_of.append(np.full(count, of))
             stretches.append(one.stretches.moved(stream, row + np.arange(count)))
             closed, again, steps = one.stalls
@@ -116,6 +117,7 @@ class Together:
         reassembly = replace(
             found, overlaps=replace(found.overlaps, row=to[found.overlaps.row]), zero_windows=end_to_end(zero_windows),
             retransmissions=end_to_end(retransmissions), clock_steps=end_to_end(clock_steps), stream_of=np.concatenate(stream_of)[order],
+            acked_ns=np.concatenate(acked_ns)[order],
         )  # fmt: skip
         own = np.delete(to, step.segments.num_rows + np.arange(new.opened.size))
         came = np.bincount(new.stretches.direction, new.stretches.length, 2 * len(new)).astype(np.int64).reshape(-1, 2)
@@ -127,7 +129,9 @@ class Together:
             return replace(self, carried=carried)
         number, before = (np.append(values, values[carried.opened]) for values in (self.number, self.before))
         stream_of = np.append(self.reassembly.stream_of, self.reassembly.stream_of[carried.opened])
-        return replace(self, carried=carried, reassembly=replace(self.reassembly, stream_of=stream_of), number=number, before=before)
+        acked_ns = np.append(self.reassembly.acked_ns, self.reassembly.acked_ns[carried.opened])
+        reassembly = replace(self.reassembly, stream_of=stream_of, acked_ns=acked_ns)
+        return replace(self, carried=carried, reassembly=reassembly, number=number, before=before)
 
     def rows_of(self, flow: int) -> tuple[I64, I64]:
         """The rows of a flow's segments, and where among them those of its step are, then those left before of each connection.

@@ -28,7 +28,8 @@ class Underway:
     `learned` and `resumed` are None where its protocol was not detected yet, the latter also where it is not kept. `passcodes` are
     those that it gave, in memory alone; `connects` is where they stand. `missing` are octets of each side that an earlier run did not keep
     and that cannot be read again. `number` and `order` of each segment: that of its packet in the flow, and the number in wire order of the
-    first octets that it brought. `layers` are those between TCP and STOMP; the stretches are what the innermost of them gives.
+    first octets that it brought; `acked_ns`: when it was acknowledged (stompcap.tcp.acknowledged). `layers` are those between TCP and
+    STOMP; the stretches are what the innermost of them gives.
     """
 
     learned: dict[str, int] | None
@@ -38,6 +39,7 @@ class Underway:
     segments: pa.Table
     number: I64
     order: I64
+    acked_ns: I64
     stalls: Stalls
     passcodes: frozenset[bytes]
     connects: Connects = NO_CONNECTS

@@ -98,6 +98,7 @@ class Dialogue:
     body_octets  octets of the body
     first_ns     capture time of the first octet
     last_ns      latest arrival among the octets
+    acked_ns     when TCP of the other side acknowledged them first, -1 where that is not known
     syntax       what the decoder noticed (stompcap.stomp.syntax.Syntax)
     wire_order   where its last octet stands, never falling in a direction
     row          index of the frame in `frames`
@@ -119,6 +120,7 @@ class Dialogue:
     body_octets: I64
     first_ns: I64
     last_ns: I64
+    acked_ns: I64
     syntax: I64
     wire_order: I64
     row: I64

@@ -212,6 +212,7 @@ def build(streams: pa.Table, rows: RawRows, frames: pa.Table, order: Mapping[str
         body_octets=column("body_octets", 0),
         first_ns=column("first_ns"),
         last_ns=column("last_ns"),
+        acked_ns=column("acked_ns") if "acked_ns" in frames.column_names else np.full(len(row), -1),
         syntax=column("syntax", 0),
         wire_order=at[merged],
         row=row,

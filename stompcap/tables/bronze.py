@@ -110,6 +110,9 @@ STREAMS = Table(
         moment("last_ts", "last_ns in microseconds, UTC"),
         flag("syn_seen", "The client's SYN was captured"),
         flag("synack_seen", "The server's SYN-ACK was captured"),
+        big("rtt_client_us", "From the SYN-ACK to its acknowledgement: a round trip from the capture point to who opened the connection. "
+            "Null where either was not captured, the SYN-ACK came again before, or the clocks of the directions differ"),
+        big("rtt_server_us", "From the SYN to the SYN-ACK: a round trip from the capture point to who accepted it. Null likewise"),
         text("history", "History in Zeek's letters, with u for urgent octets; upper case is the client's"),
         text("close_kind", "By what it was closed: the first FIN or RST", *words.CLOSE_KINDS, nullable=False),
         text("closed_by", "Side of that first FIN or RST; null while open, or where an earlier one may have been lost", *words.CLOSERS),
@@ -161,6 +164,8 @@ RAW_FRAMES = Table(
         text("delimited_by", "What ended the frame (rule FR-07); null for other kinds", *words.DELIMITERS),
         big("first_ns", "Capture time of the packet that brought the first octet; null for a gap"),
         big("last_ns", "Latest arrival among its octets; null for a gap"),
+        big("acked_ns", "When the other side acknowledged them first, as far as its packets were captured; null if it did not. Inside TLS "
+            "or WebSocket, all of the record or message"),
         moment("first_ts", "first_ns in microseconds, UTC"),
         *LINEAGE,
         big("first_wire_order", "Where its first octet stands in wire order, as in segments; of a gap the octet behind it"),

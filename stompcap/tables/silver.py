@@ -25,6 +25,7 @@ FRAMES = Table(
         big("stream_offset", "Octets from the start of the direction's byte stream", nullable=False),
         big("first_ns", "Capture time of the packet that brought the first octet"),
         big("last_ns", "Latest arrival among its octets"),
+        big("acked_ns", "When TCP of the other side acknowledged them first, as in raw_frames"),
         moment("first_ts", "first_ns in microseconds, UTC"),
         big("length_octets", "Length from the first octet of the command to the NUL, both included", nullable=False),
         text("command", "The command in upper case"),
@@ -199,13 +200,17 @@ DELIVERIES = Table(
             "that the MESSAGE waited in it for its turn. The settlement before is the latest earlier ACK or NACK that settled a delivery "
             "of the same subscription, directly or along, in a transaction or not; all that one cumulative ACK settles have the same one "
             "before, and share the time since. Null where ack_latency_us is or the subscription is unknown"),
+        big("network_us", "Of ack_latency_us the part up to the first TCP acknowledgement of the MESSAGE: the way to the client's kernel "
+            "and back, as seen from the capture point, retransmissions and delayed acknowledgements included. Null where ack_latency_us "
+            "is, where no acknowledgement was captured, and where it came with the ACK itself, so that only the sum is known"),
+        big("consumer_us", "The rest: from there to the first octet of the ACK. Null where network_us is"),
         big("commit_latency_us", "First octet of the COMMIT - delivered_ns; null as ack_latency_us where clocks differ or stepped"),
         flag("octets_missing", "Octets of either side are missing between the MESSAGE and what settled it (or ended its transaction), or "
              "an ACK came between that may have settled it. Its latency is an upper bound then. Null where settled_ns is"),
     ),
     key=("stream_id", "stream_offset"),
     statistics=("stream_id", "stream_offset", "delivered_ns", "delivered_ts", "destination", "message_id", "ack_latency_us"),
-    ascending=(("service_us", "ack_latency_us"),),
+    ascending=(("service_us", "ack_latency_us"), ("network_us", "ack_latency_us"), ("consumer_us", "ack_latency_us")),
 )
 
 TRANSACTIONS = Table(

@@ -17,7 +17,7 @@ from stompcap.tcp import history as h
 from stompcap.tcp import state as s
 from stompcap.tcp.clocks import Sent, take_clock, take_step
 from stompcap.tcp.copies import NOWHERE, POSITION, STREAM, find_copy, key_of, remember, slot_of
-from stompcap.tcp.events import handshake, heard_at, keep_alive, take_ack, take_close
+from stompcap.tcp.events import handshake, heard_at, keep_alive, shake, take_ack, take_close
 from stompcap.tcp.history import note
 from stompcap.tcp.idle import first_after_idle, idle, last_time
 from stompcap.tcp.matching import TIMELESS, find_elsewhere, find_stream, find_syn
@@ -292,6 +292,7 @@ def assign(
         if octets > 0 and marks[row] != s.PROBE:
             memory[slot, POSITION] = at
         heard[row] = hear(state, stream, seg, number[row])
+        shake(state, stream, side, ts, flags)
         if not flags & (SYN | FIN | RST):
             ended = take_window(state, history, stream, side, window[row], ts, stalls, ended)
     return state[:streams], history[:streams], ended, stepped

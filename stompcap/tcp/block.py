@@ -13,6 +13,7 @@ from stompcap.capture.segment_columns import STEPPED
 from stompcap.columns import I32, I64, U8, Bools, column
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
+from stompcap.tcp.acknowledged import NOT_YET, note_acknowledged
 from stompcap.tcp.assign import Assigned, Segments, assign
 from stompcap.tcp.clocks import OPEN_AT_ONCE, STEP
 from stompcap.tcp.copies import COPY_NS, empty_memory, recent
@@ -48,6 +49,7 @@ class Carried:
     marks: U8
     heard: I64
     born: I64
+    acked_ns: I64
 
 
 def nothing_carried() -> Carried:
@@ -55,7 +57,7 @@ def nothing_carried() -> Carried:
     none = np.empty(0, np.int64)
     return Carried(
         np.empty((0, s.COLUMNS), np.int64), np.empty((0, HISTORY_WIDTH), np.uint8), np.empty((0, t.TALLIES), np.int64),
-        np.empty((0, ENDS), np.uint8), empty_memory(), 0, none, none.astype(np.int32), none, none.astype(np.uint8), none, none,
+        np.empty((0, ENDS), np.uint8), empty_memory(), 0, none, none.astype(np.int32), none, none.astype(np.uint8), none, none, none,
     )  # fmt: skip
 
 
@@ -93,6 +95,8 @@ def reassemble_block(
     for at, name in ((s.FIRST_CAPTURE, "capture"), (s.FIRST_PACKET, "packet"), (s.OUTER, "outer")):
         state[known:, at] = columns[name][first]
     ends, tallies = np.concatenate((before.ends, endpoints[first])), padded(before.tallies, 2 * (len(state) - known))
+    acked_ns = np.concatenate((before.acked_ns, np.full(fresh, NOT_YET)))
+    note_acknowledged(stream_of, forward, position, wire, marks, heard, ts_ns, held, len(state), acked_ns)
     starts, rows = grouped(stream_of, forward, marks, wire, len(state))
     keep, late = np.zeros(len(marks), np.uint8), np.zeros(len(marks), np.uint8)
     of_block = BlockSegments(ts_ns, position, marks, wire, columns["captured_octets"], number, heard, born, keep, late)
@@ -110,13 +114,14 @@ def reassemble_block(
         clock_steps(steps[:stepped]),
         stream_of,
         marks,
+        acked_ns,
         state[:, s.ORDERED].copy(),
     )
     kept, left = keep != 0, ~over
     after = Carried(
         state[left], letters[left], tallies[np.repeat(left, 2)], ends[left], recent(memory, int(ts_ns[-1])) if len(ts_ns) else memory,
         before.gone + int(over.sum()), number[kept], (stream_of[kept] - over.sum()).astype(np.int32), position[kept], marks[kept],
-        heard[kept], born[kept],
+        heard[kept], born[kept], acked_ns[kept],
     )  # fmt: skip
     return found, after, kept
 

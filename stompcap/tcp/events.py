@@ -31,11 +31,16 @@ from stompcap.tcp.state import (
     RST_NS,
     SEEN,
     SENT,
+    SHAKEN_NS,
     SIDES,
     START,
+    SYN_NS,
     SYN_SEEN,
+    SYNACK_NS,
     SYNACK_SEEN,
+    SYNACKS,
     SYNCED,
+    SYNS,
     WIDTH,
     State,
     distance,
@@ -58,9 +63,24 @@ def handshake(state: State, stream: Int, side: Int, ts: Int, seq: Int, ack: Int,
     if state[stream, INITIATOR] == NOBODY and not state[stream, HANDED_ON]:
         state[stream, INITIATOR] = 1 - side if flags & ACK else side
     state[stream, SYNACK_SEEN if flags & ACK else SYN_SEEN] = 1
+    if flags & ACK and not state[stream, SHAKEN_NS]:
+        state[stream, SYNACKS] += 1
+        if state[stream, SYNACKS] == 1:
+            state[stream, SYNACK_NS] = ts
+    elif not flags & ACK and not state[stream, SYNACKS]:
+        state[stream, SYNS] += 1
+        if state[stream, SYNS] == 1:
+            state[stream, SYN_NS] = ts
     if flags & ACK and not state[stream, peer + SEEN]:
         state[stream, peer + SEEN] = state[stream, peer + SYNCED] = state[stream, peer + HINTED] = 1
         state[stream, peer + START] = state[stream, peer + REF] = ack + (1 << 32)
+
+
+@inline
+def shake(state: State, stream: Int, side: Int, ts: Int, flags: Int) -> None:
+    """Take the acknowledgement of the SYN-ACK: the first one by the side that opened the connection."""
+    if state[stream, SYNACKS] and not state[stream, SHAKEN_NS] and side == state[stream, INITIATOR] and flags & ACK and not flags & SYN:
+        state[stream, SHAKEN_NS] = ts
 
 
 @inline

@@ -48,15 +48,18 @@ def flows(parts: Sequence[Reassembly], rows: Sequence[int]) -> Reassembly:
 
 def blocks(steps: Iterable[Settled]) -> Reassembly:
     """Results of all blocks of one flow, as if it had been one block: its rows count from the flow's first. Their segments are released."""
-    parts = []
+    parts, late = [], []
     for step in steps:
         part = shifted(step.reassembly, step.first, step.number)
         over = np.flatnonzero(part.over)
         streams, ordered = part.streams.take(over), part.ordered[over]
         new = slice(step.held, None)
         of_new = replace(part, streams=streams, over=part.over[over], ordered=ordered)
-        parts.append(replace(of_new, stream_of=part.stream_of[new], marks=part.marks[new]))
+        parts.append(replace(of_new, stream_of=part.stream_of[new], marks=part.marks[new], acked_ns=part.acked_ns[new]))
+        late.append((step.number[: step.held], part.acked_ns[: step.held]))
     found = end_to_end(parts)
+    for number, acked_ns in late:
+        found.acked_ns[number] = acked_ns
     return replace(found, extents=in_order(found.extents), overlaps=in_order(found.overlaps), zero_windows=by_time(found.zero_windows))
 
 

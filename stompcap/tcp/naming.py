@@ -61,9 +61,17 @@ def as_streams(state: I64, letters: U8, tallies: I64, ends: U8, source: str) -> 
         acks_against_time=state[:, s.AGAINST].copy(),
         clock_min_ns=state[:, s.CLOCK_MIN].copy(),
         clock_max_ns=state[:, s.CLOCK_MAX].copy(),
+        syn_rtt_ns=_between(state, s.SYN_NS, s.SYNS, s.SYNACK_NS),
+        synack_rtt_ns=_between(state, s.SYNACK_NS, s.SYNACKS, s.SHAKEN_NS),
         after_idle=state[:, s.AFTER_IDLE] != 0,
         sides=sides,
     )
+
+
+def _between(state: I64, since: int, times: int, until: int) -> I64:
+    """From a segment of the handshake to its answer; -1 where either was not captured, or the segment came again before (Karn)."""
+    passed = state[:, until] - state[:, since]
+    return np.where((state[:, times] == 1) & (state[:, since] > 0) & (state[:, until] > 0) & (passed >= 0), passed, -1)
 
 
 def _closers(state: I64, own: I64) -> I8:

@@ -62,6 +62,8 @@ class Streams:
     acks_against_time: I64  # segments behind octets of the other side, as they acknowledge them, that have a later time
     clock_min_ns: I64  # bounds of the high endpoint's clock less the low one's, since a clock stepped (stompcap.tcp.clocks)
     clock_max_ns: I64
+    syn_rtt_ns: I64  # from SYN to SYN-ACK, -1 where it is not known which SYN was answered
+    synack_rtt_ns: I64  # from SYN-ACK to its acknowledgement, likewise
     after_idle: Bools  # it began behind a silence of its flow: none of the connections before it goes on
     sides: Sides
 
@@ -156,6 +158,7 @@ class Reassembly:
     clock_steps: ClockSteps
     stream_of: I32  # stream of each input row
     marks: U8  # of each input row, what it was taken for: the marks of stompcap.tcp.state
+    acked_ns: I64  # of each input row, when all of its octets were acknowledged first (stompcap.tcp.acknowledged)
     ordered: I64  # of each stream, the last number given in wire order: later results have larger ones
 
 

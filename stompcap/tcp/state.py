@@ -30,7 +30,9 @@ NUMBER = 27  # how many connections of its flow before it have the same first ti
 HELD_MIN, HELD_MAX = 28, 29  # 1 + number of the latest segment whose acknowledgement showed that the bound still held
 LATEST_PACKET = 30  # number in its capture of the packet before
 PLACED, PLACED_AT, PLACED_NS = 31, 32, 33  # 1 + side, position and time of the octets that are last in wire order; 0: none
-SIDES, WIDTH = 34, 37  # where the sides' columns begin, and how many a side has
+# the handshake: time of the first SYN, and SYNs before the SYN-ACK; the same of SYN-ACKs, before they are acknowledged; when that was
+SYN_NS, SYNS, SYNACK_NS, SYNACKS, SHAKEN_NS = 34, 35, 36, 37, 38
+SIDES, WIDTH = 39, 37  # where the sides' columns begin, and how many a side has
 SEEN, REF, SYNCED, START, FIRST_DATA, DATA_END, FIN_SEEN, FIN_AT, FIN_NS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 ACK_SEEN, ACKED, SENT, ZERO_SINCE, STRAYS, HISTORY_BITS, DATA_SEEN, HINTED, RST_NS = 9, 10, 11, 12, 13, 14, 15, 16, 17
 JUMPED, JUMP, ACK_ROW, COPIES, BAD_SUMS = 18, 19, 20, 21, 22

@@ -9,6 +9,7 @@ One line a packet, a millisecond apart unless `@` says when::
     > GAP 30                                     thirty octets that the capture lacks
     < RAW "\\x00\\x00"                             octets that are no frame
     > FIN                                        the client closes; also RST
+    > TCP                                        it says nothing, but acknowledges what came, as all that it sends does
 
 Values with spaces are quoted as in a shell. Blank lines and what follows ` #` mean nothing.
 """
@@ -45,6 +46,7 @@ class Packet:
     side: int
     offset: int
     octets: bytes
+    acked_ns: int = -1
 
 
 @dataclass
@@ -58,6 +60,7 @@ class Session:
     transport: str = "tcp"
     server_port: int = 61613
     packets: list[Packet] = field(default_factory=list)
+    waiting: list[list[Packet]] = field(default_factory=lambda: [[], []])  # for their acknowledgement
     lengths: list[int] = field(default_factory=lambda: [0, 0])
     missing: list[int] = field(default_factory=lambda: [0, 0])
     fins: list[int | None] = field(default_factory=lambda: [None, None])
@@ -82,6 +85,12 @@ class Session:
             self._step(now, number, side, what)
 
     def _step(self, now: int, number: int, side: int, what: str) -> None:
+        if what != "RST" and not what.startswith("GAP"):
+            for packet in self.waiting[1 - side]:
+                packet.acked_ns = now
+            self.waiting[1 - side].clear()
+        if what == "TCP":
+            return
         if what == "FIN":
             self.fins[side] = now
         elif what == "RST":
@@ -92,6 +101,7 @@ class Session:
         else:
             octets = encode(what)
             self.packets.append(Packet(number, now, side, self.lengths[side], octets))
+            self.waiting[side].append(self.packets[-1])
             self.lengths[side] += len(octets)
 
     @property
@@ -159,14 +169,15 @@ def _captured(ways: Sequence[Way]) -> tuple[Octets, Rows]:
     return buffer, delimit(buffer, stretches)
 
 
-def _arrivals(s: Session, side: int) -> tuple[I64, I64]:
-    """Per octet of a direction its time and packet, -1 where it is missing."""
-    ns, number = np.full(s.lengths[side], -1, np.int64), np.full(s.lengths[side], -1, np.int64)
+def _arrivals(s: Session, side: int) -> tuple[I64, I64, I64]:
+    """Per octet of a direction its time, its packet and when it was acknowledged, -1 where it is missing."""
+    ns, number, acked = (np.full(s.lengths[side], -1, np.int64) for _ in range(3))
     for p in s.packets:
         if p.side == side:
             ns[p.offset : p.offset + len(p.octets)] = p.ns
             number[p.offset : p.offset + len(p.octets)] = p.number
-    return ns, number
+            acked[p.offset : p.offset + len(p.octets)] = p.acked_ns
+    return ns, number, acked
 
 
 def _pieces(offset: int, length: int, kind: str, ns: I64) -> Iterable[tuple[int, int]]:
@@ -197,16 +208,16 @@ def tables(sessions: Sequence[Session], capture: str = "cap") -> dict[str, pa.Ta
             "possible_versions": words.POSSIBLE_VERSIONS[known.possible[n] - 1],
         }
         for side in (0, 1):
-            ns, number = _arrivals(s, side)
+            arrived = _arrivals(s, side)
             if side not in present[n]:
                 if s.lengths[side]:
-                    rows.append(_row(s, side, 0, s.lengths[side], "gap", None, 0, ns, number, capture, False))
+                    rows.append(_row(s, side, 0, s.lengths[side], "gap", None, 0, arrived, capture, False))
                 continue
             for i in range(begin[way], begin[way + 1]):
                 kind = words.RAW_KINDS[found.kind[i]]
                 by = words.DELIMITERS[found.delimited_by[i]] if kind == "frame" else None
-                for offset, length in _pieces(int(found.offset[i]), int(found.length[i]), kind, ns):
-                    rows.append(_row(s, side, offset, length, kind, by, int(found.syntax[i]), ns, number, capture, bool(masked[i])))
+                for offset, length in _pieces(int(found.offset[i]), int(found.length[i]), kind, arrived[0]):
+                    rows.append(_row(s, side, offset, length, kind, by, int(found.syntax[i]), arrived, capture, bool(masked[i])))
                 if kind == "frame":
                     row = rows[-1] | {"redacted": False, "syntax": 0} | next(decoded) | version
                     frames.append({c.name: row.get(c.name) for c in FRAMES.columns})
@@ -238,15 +249,16 @@ def _stream(s: Session) -> dict[str, object]:
 
 
 def _row(
-    s: Session, side: int, offset: int, length: int, kind: str, by: str | None, syntax: int, ns: I64, number: I64,
+    s: Session, side: int, offset: int, length: int, kind: str, by: str | None, syntax: int, arrived: tuple[I64, I64, I64],
     capture: str, redacted: bool,
 ) -> dict[str, object]:
     gap = kind == "gap"
-    times, packets = ns[offset : offset + length], number[offset : offset + length]
+    times, packets, acked = (of[offset : offset + length] for of in arrived)
     return {
         "stream_id": s.stream_id, "direction": words.DIRECTIONS[side], "stream_offset": offset, "length_octets": length, "kind": kind,
         "redacted": redacted, "delimited_by": by, "syntax": syntax, "first_ns": None if gap else int(times[0]),
         "last_ns": None if gap else int(times.max()), "first_capture_id": None if gap else capture,
+        "acked_ns": None if gap or acked[-1] < 0 else int(acked[-1]),
         "first_packet": None if gap else int(packets[0]), "last_capture_id": None if gap else capture,
         "last_packet": None if gap else int(packets[np.argmax(times)]),
     }

@@ -28,6 +28,7 @@ from stompcap.assembly.underway import Underway
 from stompcap.capture.segment_columns import SEGMENTS
 from stompcap.columns import I8, I64
 from stompcap.stomp.delimiter_io import State
+from stompcap.tcp.acknowledged import NOT_YET
 from stompcap.tcp.machine import Saved
 from stompcap.tcp.results import ClockSteps, Retransmissions, ZeroWindows
 from stompcap.transport import layers
@@ -120,12 +121,13 @@ class _Context:
         stalls = closed, again, self._columns(ClockSteps, name + "steps")
         stretches = self._columns(Stretches, name + "extents")
         missing, listed = found.get(name + "missing", np.zeros(2, np.int64)), (found[name + "number"], found[name + "order"])
+        acked_ns = found.get(name + "acked_ns", np.full(len(rows), NOT_YET))
         layers = transport_state.unpacked(found, name)
         passcodes = connects.passcodes(self.task.sources, self.task.names, layers, self.task.keys)
         waited = bool(found.get(name + "waited", True))
         given = found.get(name + "given", np.full(2, -1))
-        state = learned, resumed, found[name + "conflicts"], stretches, rows, *listed, stalls, passcodes, connects, missing, layers, waited
-        return Underway(*state, given)
+        state = learned, resumed, found[name + "conflicts"], stretches, rows, *listed, acked_ns, stalls, passcodes, connects, missing
+        return Underway(*state, layers, waited, given)
 
     def paused(self, name: str) -> Paused:
         """A session."""
@@ -155,7 +157,7 @@ def _connection(name: str, one: Underway) -> Arrays:
     arrays: Arrays = {
         name + "conflicts": one.conflicts, name + "missing": one.missing,
         name + "given": one.given, name + "frames": np.array(connects.frames),
-        name + "number": one.number, name + "order": one.order, name + "waited": np.array(one.waited),
+        name + "number": one.number, name + "order": one.order, name + "acked_ns": one.acked_ns, name + "waited": np.array(one.waited),
     }  # fmt: skip
     arrays |= transport_state.packed(layers.masked(one.layers, one.passcodes), name)
     parts = {"extents": one.stretches, "zero": one.stalls[0], "again": one.stalls[1], "steps": one.stalls[2], "connect": connects.stretches}

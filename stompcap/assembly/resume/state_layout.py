@@ -33,6 +33,7 @@ from stompcap.stomp import grammar
 from stompcap.tables import TABLES, words
 from stompcap.tcp import copies, history, settle
 from stompcap.tcp import state as connection
+from stompcap.tcp.acknowledged import NOT_YET
 from stompcap.tcp.block import Carried
 from stompcap.tcp.results import ClockSteps, Retransmissions, ZeroWindows
 from stompcap.transport import layers
@@ -65,13 +66,14 @@ BEFORE: Mapping[str, Mapping[str, Value]] = {
         "rst_by": _first_reset, "clock_min": -connection.UNBOUNDED, "clock_max": connection.UNBOUNDED, "clock_steps": 0,
         "ordered": LOST, "against": 0, "number": 0,  # places were by capture and packet
         "held_min": 0, "held_max": 0, "latest_packet": 0, "placed": 0, "placed_at": 0, "placed_ns": 0,
+        **dict.fromkeys(("syn_ns", "syns", "synack_ns", "synacks", "shaken_ns"), 0),
     },
     "side": {
         **dict.fromkeys(("timed", "timed_ns", "timed_place", "newest", "newest_ns", "newest_place", "went_on", "went_ns"), 0),
         "went_ack": -1, "strayed": 0, "latest_at": lambda of: of["data_end"], **dict.fromkeys(("heard", "close_number", "close_order"), 0),
     },
     "tallies": {"strayed": 0, "newest": 0},
-    "Carried": {"heard": 0},
+    "Carried": {"heard": 0, "acked_ns": NOT_YET},
     "layer proxy": {"checksum": 0},
     "Stretches": {"order": LOST, "at": lambda of: of["row"], "unsure": False},
     "session frames": {"place": LOST},

@@ -33,6 +33,7 @@ class Delivery(NamedTuple):
     offset: Annotated[I64, Field(frame="offset", columns=("stream_offset",))]
     first_ns: Annotated[I64, Field(frame="first_ns", columns=("first_ns",), before=-1)]
     delivered_ns: Annotated[I64, Field(frame="last_ns", columns=("delivered_ns", "delivered_ts"))]
+    acked_ns: Annotated[I64, Field(frame="acked_ns", before=-1)]  # when the client's TCP acknowledged it
     subscription: Annotated[I64, Field()]  # row of its subscription; in states the ordinal of the SUBSCRIBE
     mode: Annotated[I64, Field(MODE_UNKNOWN)]  # ack mode of the subscription, MODE_*
     body_octets: Annotated[I64, Field(0, frame="body_octets", columns=("body_octets",))]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.codes import DELIVERY_AUTO, DELIVERY_SETTLED, DELIVERY_UNKNOWN, MODE_AUTO, TRANSACTION_COMMITTED
-from stompcap.columns import I64, or_null, take_or_null, worded
+from stompcap.columns import I64, integers, or_null, take_or_null, worded
 from stompcap.session.clocks import Clocks, Moment
 from stompcap.session.deliveries.records import RENEWED
 from stompcap.session.deliveries.status import NOT_SETTLED
@@ -37,6 +37,18 @@ def _modes(rows: Records, subscriptions: Records) -> pa.Array:
     of = np.where(rows["possible"] == RENEWED, -1, rows["subscription"])
     modes = take_or_null(modes_of_subscriptions(subscriptions), of)
     return pc.if_else(pa.array(rows["status"] == DELIVERY_AUTO), words.ACK_MODES[MODE_AUTO], modes)
+
+
+def _parts(rows: Records, latency: pa.Array, settled_ns: I64) -> dict[str, pa.Array]:
+    """The ack latency up to the acknowledgement by TCP, and behind it."""
+    begin, acked = rows["delivered_ns"], rows["acked_ns"]
+    between = (acked >= begin) & (acked < settled_ns)
+    network = (acked - begin) // 1000
+    known = between & np.asarray(latency.is_valid())
+    return {
+        "network_us": pa.array(network, mask=~known),
+        "consumer_us": pa.array(integers(latency) - network, mask=~known),
+    }
 
 
 def deliveries_table(rows: Records, subscriptions: Records, transactions: Records, clocks: Clocks, ids: pa.Array) -> pa.Table:
@@ -76,6 +88,7 @@ def deliveries_table(rows: Records, subscriptions: Records, transactions: Record
         "transaction": take_or_null(transactions.text["id"], transaction),
         "transaction_outcome": worded(outcome, words.TRANSACTION_OUTCOMES),
         "ack_latency_us": latency,
+        **_parts(rows, latency, settling("by_ns")),
         "service_us": pc.if_else(pc.and_(latency.is_valid(), pa.array(rows["subscription"] >= 0)), service, pa.scalar(None, pa.int64())),
         "commit_latency_us": clocks.elapsed(rows["session"], delivery, commit),
         "octets_missing": pa.array(rows["lost"] == 1, mask=~known),
