@@ -40,7 +40,7 @@ def events(text: str) -> Iterator[Event]:
             yield Event(WAITS, number=int(waited[1]))
         elif done := re.fullmatch(r"([CS]) (?:(stalls|resends) (\d+)s|(loses) (\d+)|(closes|resets))", line):
             yield Event(done[2] or done[4] or done[6], "CS".index(done[1]), number=int(done[3] or done[5] or 0))
-        elif checked := re.fullmatch(r"([CS]) (keeps|breaks|hides) ([a-z_]+)(?: (.+))?", line):
+        elif checked := re.fullmatch(r"([CS]) (keeps|breaks|hides) ([a-z_0-9]+)(?: (.+))?", line):
             yield Event(checked[2], "CS".index(checked[1]), words=(checked[3], checked[4] or ""))
         else:
             raise ValueError(f"not a transcript line: {line!r}")

@@ -94,7 +94,7 @@ class WebSocket:
             status, reason = "partly", "; ".join(one for one, there in reasons.items() if there) or "octets are missing or unreadable"
         closer, code = said.get("close", (NOBODY, None))
         units, octets = _pair(s[:, frames.FRAMES]), _pair(n[:, OFFSET])
-        checks = tuple(websocket_checks.of_frames(said, s)) if "blind" in said else ()
+        checks = tuple(websocket_checks.of_frames(said, s, lost)) if "blind" in said else ()
         found.append(Summary("websocket", status, reason, {"close_code": code}, units, octets, lost, closer, checks=checks))
         return found
 

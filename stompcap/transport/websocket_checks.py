@@ -14,6 +14,7 @@ from stompcap.columns import I64
 from stompcap.transport import websocket_frames as frames
 from stompcap.transport.checks import Check
 
+UTF8 = "utf8"
 MASK, RESERVED, LENGTH, CONTROL, FRAGMENTS, AFTER_CLOSE, CLOSE_CODE, CLOSE_ANSWER, ACCEPT, SUBPROTOCOL, VERSION = (
     "mask", "reserved", "length", "control", "fragments", "after_close", "close_code", "close_answer", "accept", "subprotocol", "version",
 )  # fmt: skip
@@ -52,8 +53,11 @@ def of_handshake(said: Mapping[str, Any]) -> list[Check]:
     return found
 
 
-def of_frames(said: Mapping[str, Any], state: I64) -> list[Check]:
-    """How the frames of both sides keep to sections 5 and 7; `state` is that of stompcap.transport.websocket_frames."""
+def of_frames(said: Mapping[str, Any], state: I64, lost: tuple[int, int]) -> list[Check]:
+    """How the frames of both sides keep to sections 5, 7 and 8; `state` is that of stompcap.transport.websocket_frames.
+
+    `lost` are the units of each side that were not read whole.
+    """
     found = []
     for side in (0, 1):
         s, blind, broken = state[side], said["blind"][side], said["broken"][side]
@@ -66,6 +70,10 @@ def of_frames(said: Mapping[str, Any], state: I64) -> list[Check]:
                 found.append(Check(what, side, "broken", *broken[what]))
             elif any_:
                 found.append(Check(what, side, "unknown" if blind else "kept"))
+        if UTF8 in broken:
+            found.append(Check(UTF8, side, "broken", *broken[UTF8]))
+        elif (text := said.get("text", (None, None))[side]) and text[2]:
+            found.append(Check(UTF8, side, "unknown" if blind or lost[side] else "kept"))
         if (close := said["closes"][side]) and close[4] and close[2]:
             offset, ts_ns, octets, code, _ = close
             fine = may_be_sent(octets, code)

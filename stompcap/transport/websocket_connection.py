@@ -24,6 +24,7 @@ from stompcap.transport.direction import CAME
 from stompcap.transport.events import HANDSHAKE, Event
 from stompcap.transport.state import Arrays
 from stompcap.transport.websocket_side import FRAMES, HTTP, LOST, OVER, PHASE, WAITING, Side
+from stompcap.transport.websocket_text import Text
 
 UNDECIDED, UPGRADED, REFUSED = range(3)
 MOST_ASKED = 64
@@ -42,7 +43,7 @@ class Connection:
         self._close_row: int | None = None
         self._answer_row: int | None = None
         self.said: dict[str, Any] = {"asked": [], "upgraded": UNDECIDED, "client": NOBODY, "columns": {}}
-        self.said |= {"blind": [False, False], "broken": [{}, {}], "closes": [None, None]}
+        self.said |= {"blind": [False, False], "broken": [{}, {}], "closes": [None, None], "text": [None, None]}
         if before is not None:
             self.said |= {"blind": [True, True]}  # states of older versions do not say what was wrong
             self.said |= json.loads(before["said"].tobytes())
@@ -56,6 +57,7 @@ class Connection:
         n = side.side
         side.numbers, side.state = before["numbers"][n].copy(), before["frames"][n].copy()
         side.raw, side.held, side.control, window, other = (before[f"{name} {n}"].tobytes() for name in PER_SIDE)
+        side.text = Text(self.said["text"][n])
         side.blind = self.said["blind"][n] or side.numbers[PHASE] == LOST
         self._agree(side)
         if side.numbers[numbers.WINDOW]:
@@ -129,7 +131,7 @@ class Connection:
             for row, offset, octets, code, sure in side.closes[:1]:
                 if self.said["closes"][side.side] is None:
                     self.said["closes"][side.side] = [offset, int(ts_ns[row]), octets, code, sure]
-            self.said["blind"][side.side] = bool(side.blind)
+            self.said["blind"][side.side], self.said["text"][side.side] = bool(side.blind), side.text.state
 
     def _http(self, side: Side) -> bool:
         """Whether the first octets of a side are HTTP."""

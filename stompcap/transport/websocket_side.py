@@ -14,9 +14,10 @@ from stompcap.transport.deflate import Inflater
 from stompcap.transport.direction import Direction
 from stompcap.transport.events import CLOSE, PING, PONG, UNREADABLE
 from stompcap.transport.stretches import Stretches
-from stompcap.transport.websocket_checks import OF_NOTE, RESERVED
+from stompcap.transport.websocket_checks import OF_NOTE, RESERVED, UTF8
 from stompcap.transport.websocket_found import first_frame
 from stompcap.transport.websocket_search import FITS
+from stompcap.transport.websocket_text import NO_UTF8, Text, is_utf8
 
 HTTP, WAITING, FRAMES, LOST, OVER = range(5)
 """Phases of a direction: heads and bodies of HTTP; what is behind a request for an upgrade waits for its answer; frames; frames whose
@@ -68,6 +69,7 @@ class Side(Direction):
 
     broken: dict[str, tuple[int, int, str]] = field(default_factory=dict)  # what it is, its row, octets given before it, what was seen
     blind: bool = False  # heads of its frames may be missing
+    text: Text = field(default_factory=Text)
 
     def begin(self, below: Stretches, octets: Octets) -> None:
         """Take what came of the direction since."""
@@ -89,6 +91,10 @@ class Side(Direction):
 
     def _spans(self, spans: I64, floor: int) -> None:
         kinds = spans[:, frames.SPAN_KIND]
+        texts, no_utf8 = self.text.follow(spans, self.given.buffer)
+        for at in no_utf8:
+            end = int(spans[at, frames.SPAN_POSITION] + spans[at, frames.SPAN_LENGTH])
+            self._breaks(UTF8, max(self.given.piece_at(end - 1), floor), NO_UTF8)
         wrong = self.numbers[NOTED] & 1 << frames.WRONG_MASK or (spans[kinds == frames.NOTE, frames.SPAN_FIRST] == frames.WRONG_MASK).any()
         masked = bool(self.state[frames.MASKED] or wrong)
         special = np.flatnonzero(kinds != frames.PLAIN)
@@ -96,13 +102,13 @@ class Side(Direction):
         pieces = np.searchsorted(self.given.starts, np.maximum(position + length - 1, 0)[special], "right") - 1
         firsts = np.searchsorted(self.given.starts, position[special], "right") - 1
         begin = 0
-        columns = special, spans[special], np.maximum(pieces, floor), firsts
-        for at, (kind, where, size, first, ends), piece, begins in zip(*(one.tolist() for one in columns), strict=True):
+        columns = special, spans[special], np.maximum(pieces, floor), firsts, texts[special].astype(np.int64)
+        for at, (kind, where, size, first, ends), piece, begins, is_text in zip(*(one.tolist() for one in columns), strict=True):
             if begin < at:
                 self.given.plain(position[begin:at], length[begin:at], masked, floor)
             begin = at + 1
             if kind == frames.PACKED:
-                self._packed(where, size, ends, begins if size else piece, piece)
+                self._packed(where, size, ends, begins if size else piece, piece, bool(is_text))
             elif kind == frames.CONTROL:
                 self._control(where, size, first, ends, piece)
             elif kind == frames.NOTE:
@@ -146,7 +152,7 @@ class Side(Direction):
             detail = hashlib.blake2b(payload, digest_size=4).hexdigest() if payload else None
         self.tell(kind, piece, int(self.numbers[BEGAN]), len(payload), detail, 1)
 
-    def _packed(self, position: int, length: int, ends: int, first: int, piece: int) -> None:
+    def _packed(self, position: int, length: int, ends: int, first: int, piece: int, is_text: bool) -> None:
         """Octets of a compressed message in these stretches, inflated when it is whole."""
         if not self.held:
             self._first, self._began = first, position
@@ -165,6 +171,8 @@ class Side(Direction):
             self.given.missing(found.length)
         else:
             self.opened += found.length
+            if is_text and not found.octets.isascii() and not is_utf8(found.octets):
+                self._breaks(UTF8, piece, NO_UTF8)
             self.given.opened(found.octets, self.by(min(self._first, piece), piece))
 
     def _begin_of_packed(self) -> int:
@@ -219,6 +227,8 @@ class Side(Direction):
         else:
             self.given.missing(octets, unsure=s[frames.KIND] != frames.PLAIN)
         frames.pass_over(s, octets)
+        if s[frames.KIND] != frames.CONTROL:
+            self.text.lose(within=bool(s[frames.IN_PAYLOAD]))
 
     def lose_sync(self) -> None:
         """Nothing is known of frames until one is found."""
@@ -229,6 +239,7 @@ class Side(Direction):
         self.state[frames.MESSAGE] = frames.UNKNOWN
         self.held = self.control = b""
         self.blind = True
+        self.text.lose(within=False)
         self.numbers[[PHASE, NEAR, SINCE]] = LOST, 1, -1
         self.numbers[FORGOT] = 1
         if self.inflater is not None:

@@ -19,6 +19,9 @@ from stompcap.lake.paths import filesystem, location
 from stompcap.tables import TABLES
 from tests.e2e.cutting import cut
 from tests.e2e.truth import DATA
+from tests.lakes.make import MANY
+from tests.lakes.older import unpacked
+from tests.lakes.wire import write
 from tests.readme.lakes import differing, rows
 from tests.s3 import Store, store
 
@@ -101,6 +104,26 @@ def test_a_lake_there_is_that_on_disk(places: Places, lake: str, differ: list[st
     assert differing(f"{places.remote}/{lake}", places.disk / lake) == differ
     results = open_tables.at(location(f"{places.remote}/{lake}", "quality_results")).to_pyarrow_table()
     assert results.num_rows
+
+
+OLD = "334e90f"
+
+
+def test_a_lake_of_an_older_version_goes_on_there(places: Places, tmp_path: Path) -> None:
+    """Its state is taken up by a run on the server as by one on disk, where the captures that it came from are gone."""
+    lake = unpacked(OLD, places.disk / "older")
+    for path in sorted(one for one in lake.rglob("*") if one.is_file()):
+        places.s3.put(f"older/{path.relative_to(lake)}", path.read_bytes())
+    remote = f"{places.remote}/older"
+    before = rows(lake, "frames")
+    assert rows(remote, "frames") == before
+    (tmp_path / "captures").mkdir()
+    _, after = write(tmp_path / "captures", MANY[OLD])
+    told = [places.stompcap("run", str(after), "--lake", where, "--json").stdout for where in (remote, str(lake))]
+    assert differing(remote, lake) == []
+    assert len(rows(lake, "frames")) > len(before)
+    there, here = (json.loads(one)["warnings"] for one in told)
+    assert there == here
 
 
 def test_it_is_read_by_spark_and_for_a_report(places: Places) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import pairwise
 
 import pyarrow as pa
 import pytest
@@ -14,7 +15,7 @@ from stompcap.transport.checks import of_layers, of_text, text_of
 from stompcap.transport.crc32c import crc32c
 from stompcap.transport.proxy import NO_CHECKSUM, RIGHT, SIGNATURE, WRONG, checksum_of
 from tests.transport.headers import behind, v1, v2
-from tests.transport.in_websocket import answer, frame, inside, request
+from tests.transport.in_websocket import Writer, answer, frame, inside, request
 from tests.transport.test_proxy import wire as proxied
 from tests.transport.test_tls import wire as encrypted
 from tests.transport.test_websocket_frames import DEFLATE, LAYER, cut, read
@@ -95,13 +96,51 @@ def test_behind_missing_heads_nothing_is_broken(octets, what):
     assert "kept" not in {found.get((name, side)) for name in ("mask", "reserved", "length", "fragments")}
 
 
+PIECES = "a \u00e9 \u20ac \U0001f600 z".encode()
+NO_UTF8 = {
+    "a lone octet": [b"a\xff"], "half a character at the end": [b"a\xe2\x82"], "half of one between fragments": [b"\xe2\x82", b"a"],
+    "a surrogate": [b"\xed\xa0\x80"], "a surrogate in fragments": [b"\xed", b"\xa0\x80"], "overlong": [b"\xe0", b"\x80\x80"],
+    "beyond the last": [b"\xf4", b"\x90", b"\x80", b"\x80"], "four and three": [b"\xf0\x9f", b"\x98a"],
+}  # fmt: skip
+
+
+def fragments(parts: list[bytes], opcode: int) -> bytes:
+    return b"".join(frame(part, 0 if number else opcode, fin=number == len(parts) - 1) for number, part in enumerate(parts))
+
+
+@pytest.mark.parametrize("parts", NO_UTF8.values(), ids=NO_UTF8)
+@pytest.mark.parametrize("steps", [1, 5])
+def test_a_text_that_is_no_utf8_is_found_and_no_binary_message(parts, steps):
+    for opcode, outcome in ((1, "broken"), (2, None)):
+        octets = frame(b"first", opcode) + fragments(parts, opcode) + frame(b"last", opcode)
+        pieces = [(0, 0, HEADS[0]), (1, 0, HEADS[1]), *cut(1, octets, list(range(2, len(octets), 3)), len(HEADS[1]))]
+        assert checks(read(pieces, min(steps, len(pieces)))[3]).get(("utf8", 1)) == outcome
+
+
+@given(st.lists(st.integers(0, len(PIECES)), max_size=6), st.integers(1, 9), st.booleans())
+def test_a_text_that_is_utf8_is_kept_wherever_it_is_cut(cuts, steps, empty):
+    edges = [0, *sorted(cuts), len(PIECES)]
+    parts = [PIECES[a:b] for a, b in pairwise(edges) if a < b or empty]
+    octets = fragments(parts, 1) + frame(PIECES, 1) + fragments([b"", b"\xff"], 2)
+    pieces = [(0, 0, HEADS[0]), (1, 0, HEADS[1]), *cut(1, octets, list(range(1, len(octets), steps)), len(HEADS[1]))]
+    assert checks(read(pieces, min(steps, len(pieces)))[3])["utf8", 1] == "kept"
+
+
+@pytest.mark.parametrize(("octets", "outcome"), [(PIECES, "kept"), (b"\xff", "broken")])
+def test_compressed_texts_are_judged_too(octets, outcome):
+    heads = request(), answer(f"Sec-WebSocket-Extensions: {DEFLATE}")
+    writes = Writer(False, deflate=True)
+    sent = frame(writes.packed(octets), 1, rsv1=True)
+    assert checked(b"", sent, heads)["utf8", 1] == outcome
+
+
 def test_what_is_fine_is_kept():
     found = checked(frame(b"CONNECT\n\n\0", 1, mask=MASK) + frame(b"", 9, mask=MASK) + close(1000, MASK),
                     frame(b"CONNECTED\n\n\0", 2, fin=False) + frame(b"x", 10) + frame(b"", 0) + close(1000))  # fmt: skip
     assert set(found.values()) == {"kept"}
     assert {what for what, _ in found} == {
         "accept", "subprotocol", "version", "mask", "reserved", "length", "control", "fragments", "after_close", "close_code",
-        "close_answer",
+        "close_answer", "utf8",
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from stompcap.options import Options
 from tests.e2e.cutting import cut
 from tests.e2e.runs import Lake
 from tests.e2e.truth import DATA
+from tests.examples import slow_behind
 
 CARRIED = DATA / "transports"
 SAID = ("stream_id", "direction", "command", "body_octets", "destination", "receipt_id", "subscription")
@@ -29,7 +30,10 @@ def frames(found: Lake) -> Counter[tuple[object, ...]]:
     return Counter(tuple(row[one] for one in SAID) for row in found.table("frames").to_pylist())
 
 
-@pytest.mark.parametrize("name", ["rabbitmq_vertxtls.pcap", "rabbitmq_wssstompjs.pcap", "activemq_websocket.pcap", "spring_websocket.pcap"])
+NAMES = ["rabbitmq_vertxtls.pcap", "spring_websocket.pcap", "rabbitmq_wssstompjs.pcap", "activemq_websocket.pcap"]
+
+
+@pytest.mark.parametrize("name", slow_behind(2, NAMES))
 def test_without_the_captures_nothing_is_invented_and_tls_goes_on(name: str, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir(), (tmp_path / "gone").mkdir()
     there, gone = lake(name, tmp_path / "there", kept=True), lake(name, tmp_path / "gone", kept=False)

@@ -216,3 +216,20 @@ def tr_11(ctx: RuleContext) -> Judged:
     who = words.SIDES
     return found.judged(failed, unknown, lambda at: f"the {who[found.units.side[at]]} ended without a Close; "
                         f"the {who[1 - found.units.side[at]]} had sent one")
+
+
+@WEBSOCKET.rule(
+    "TR-14", versions=ALL_VERSIONS, side="both", level="M", observed="L", negotiated=False,
+    clause="RFC 6455, 5.6 and 8.1",
+    breaks="S breaks utf8 a text message that is no UTF-8",
+    keeps="S keeps utf8",
+)
+def tr_14(ctx: RuleContext) -> Judged:
+    """Text messages are UTF-8.
+
+    Who receives another one must fail the connection; Chromium does. Judged for a side that sent text messages, compressed ones too; not
+    evaluable where octets of messages are missing.
+
+    RabbitMQ sends every MESSAGE as text unless it is set to binary, and ActiveMQ always does: a body that is no text breaks it.
+    """
+    return checked(ctx, "utf8").judged()

@@ -9,6 +9,7 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
     ("TR-03", "no CONNECTED was captured", "unsure", "C: CONNECT⏎accept-version:1.2⏎host:h⏎⏎␀\nS keeps version v10.stomp"),
     ("TR-03", "a name without a version", "none", "in 1.2\nS keeps version stomp"),
     ("TR-04", "heads of frames are missing", "unsure", "in 1.2\nC hides mask"),
+    ("TR-14", "RabbitMQ sends a body that is no text as text", "M", "in 1.2\nS breaks utf8"),
     ("TR-10", "a code of Spring's own", "kept", "in 1.2\nS keeps close_code 4500"),
     ("TR-11", "Artemis answers with RST", "unsure", "in 1.2\nS breaks close_answer\nS resets"),
     ("TR-11", "the other side reset the connection first", "unsure", "in 1.2\nS breaks close_answer\nC resets\nS closes"),
