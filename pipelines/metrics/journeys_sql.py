@@ -211,12 +211,12 @@ decided AS (
     UNION ALL
     SELECT stream_id, stream_offset, 'identity' AS verdict, send_stream_id, send_offset FROM identified
 ), judged AS (
-    SELECT m.*, coalesce(v.verdict, h.verdict, 'none') AS verdict,
-           coalesce(v.send_stream_id, h.send_stream_id) AS send_stream_id, coalesce(v.send_offset, h.send_offset) AS send_offset
-    FROM message m
-    LEFT JOIN verdicts v ON v.stream_id = m.stream_id AND v.stream_offset = m.stream_offset
-    LEFT JOIN verdicts h ON m.repeated AND m.at_ns - m.head_ns <= {HORIZON_NS} AND v.stream_id IS NULL
-         AND h.stream_id = m.head_stream_id AND h.stream_offset = m.head_offset
+    SELECT m.*, coalesce(v.verdict, 'none') AS verdict, v.send_stream_id, v.send_offset
+    FROM (
+        SELECT *, CASE WHEN repeated AND at_ns - head_ns <= {HORIZON_NS} THEN head_stream_id ELSE stream_id END AS first_stream_id,
+               CASE WHEN repeated AND at_ns - head_ns <= {HORIZON_NS} THEN head_offset ELSE stream_offset END AS first_offset
+        FROM message
+    ) m LEFT JOIN verdicts v ON v.stream_id = m.first_stream_id AND v.stream_offset = m.first_offset
 ), doubtful AS (
     SELECT stream_id, stream_offset, max(CASE WHEN next_ns - at_ns <= {HORIZON_NS} THEN 1 ELSE 0 END) AS may_be
     FROM (
