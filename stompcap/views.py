@@ -8,6 +8,7 @@ full name depends on where the view is made.
 from __future__ import annotations
 
 from stompcap.tables.answers import ANSWERS
+from stompcap.tables.consumers import CONSUMERS
 from stompcap.tables.outcomes import MEASURED, NOT_SETTLED
 from stompcap.tables.session_ends import SESSION_ENDS
 from stompcap.tables.view import SESSION_COLUMNS, View, frame_is, of_session
@@ -90,5 +91,6 @@ VIEWS: dict[str, View] = {
         _by_session("heartbeat_gap_details", "heartbeat_violations", "Gaps between heart-beats"),
         FINDING_DETAILS,
         *ANSWERS,
+        *CONSUMERS,
     )
 }
