@@ -79,11 +79,11 @@ def orphan(table: pa.Table) -> pa.Table:
 
 
 def swapped(table: pa.Table) -> pa.Table:
-    """Client and server change places in the first row."""
-    names = list(table.column_names)
+    """Client and server change places in the first row that has a session."""
+    names, at = list(table.column_names), table.column("protocol").to_pylist().index("stomp")
     other = {"client_ip": "server_ip", "client_port": "server_port", "server_ip": "client_ip", "server_port": "client_port"}
-    first = table.slice(0, 1).select([other.get(name, name) for name in names]).rename_columns(names)
-    return pa.concat_tables([first, table.slice(1)])
+    first = table.slice(at, 1).select([other.get(name, name) for name in names]).rename_columns(names)
+    return pa.concat_tables([table.slice(0, at), first, table.slice(at + 1)])
 
 
 def directions(table: pa.Table) -> pa.Table:
