@@ -308,6 +308,21 @@ FROM frames f JOIN sessions s ON s.stream_id = f.stream_id
 WHERE f.stream_id = (SELECT min(stream_id) FROM sessions WHERE client_product = 'stomp.py' AND outcome = 'connected')
 ORDER BY f.last_ns, f.direction, f.stream_offset LIMIT 8;
 
+-- Who is slow: broker, consumer or network? What part of their time subscriptions spent with each, in percent.
+-- `at_limit` is the part of `in_flight` in which the broker had to wait, as the prefetch limit was reached.
+SELECT source, server_product, bounded_by, count(*) AS subscriptions, round(100.0 * sum(waited_us) / sum(whole_us), 1) AS network,
+       round(100.0 * sum(broker_us) / sum(whole_us), 1) AS broker, round(100.0 * sum(idle_us - broker_us) / sum(whole_us), 1) AS idle,
+       round(100.0 * sum(whole_us - idle_us) / sum(whole_us), 1) AS in_flight,
+       round(100.0 * sum(coalesce(full_us, 0)) / sum(whole_us), 1) AS at_limit
+FROM subscription_bounds WHERE mean_in_flight IS NOT NULL AND whole_us > 0 GROUP BY source, server_product, bounded_by
+ORDER BY subscriptions DESC, source, server_product, bounded_by LIMIT 8;
+
+-- Who is at the prefetch limit for how long?
+SELECT source, server_product, client_product, destination, prefetch, count(*) AS subscriptions,
+       round(100.0 * sum(full_us) / sum(whole_us), 1) AS percent_of_time, count(limited_since_ns) AS still
+FROM subscription_bounds WHERE full_us > 0 GROUP BY source, server_product, client_product, destination, prefetch
+ORDER BY percent_of_time DESC, source, server_product, client_product, destination, prefetch LIMIT 8;
+
 -- How often do clients send heart-beats, measured in the agreed interval?
 SELECT source, client_product, direction, count(*) AS directions, sum(beats) AS beats,
        round(max(1.0 * max_gap_ms / interval_ms), 2) AS longest_gap
