@@ -12,7 +12,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from pipelines.metrics import gold, journeys
+from pipelines.metrics import gold, journeys, journeys_touched
 from pipelines.metrics.periods import Periods
 from stompcap.lake import data_files, delta_log, open_tables, query
 from stompcap.lake import tables as lakes
@@ -94,7 +94,7 @@ def forget_sources(lake: str, run_id: str) -> None:
     for one in gold.AGGREGATES:
         info = CommitInfo(run_id, (), dict.fromkeys(one.times, UNKNOWN))
         replace_files(open_tables.table(location(lake, one.name)), [], [], info)
-    info = CommitInfo(run_id, (), dict.fromkeys(journeys.TABLES_READ, UNKNOWN))
+    info = CommitInfo(run_id, (), dict.fromkeys(journeys_touched.TABLES_READ, UNKNOWN))
     replace_files(open_tables.table(location(lake, gold.JOURNEYS)), [], [], info)
 
 

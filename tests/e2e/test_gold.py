@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from pipelines.metrics import gold, journeys, journeys_sql
+from pipelines.metrics import gold, journeys_sql, journeys_touched
 from stompcap.lake.query import Query, in_process
 from tests.e2e.plain_gold import wrong_latencies, wrong_summaries
 from tests.e2e.pure import tables_of
@@ -16,8 +16,8 @@ from tests.e2e.truth import captures
 def tables() -> dict[str, pa.Table]:
     made = tables_of(captures())
     made["captures"] = pa.table({"source": pa.array([], pa.string()), "last_ns": pa.array([], pa.int64())})
-    joined = Query("journeys", journeys.TABLES_READ, journeys_sql.journeys())
-    made |= in_process({name: made[name] for name in journeys.TABLES_READ}, [joined])
+    joined = Query("journeys", journeys_touched.TABLES_READ, journeys_sql.journeys())
+    made |= in_process({name: made[name] for name in journeys_touched.TABLES_READ}, [joined])
     asked = {name: made[name] for name in ("deliveries", "sends", "journeys", "sessions", "compliance", "streams")}
     return made | in_process(asked, [one.query() for one in gold.AGGREGATES])
 

@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.metrics import journeys, journeys_sql
+from pipelines.metrics import journeys, journeys_sql, journeys_touched
 from stompcap.lake import data_files, query
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import CommitInfo, ordered, read, replace_files, written
@@ -79,7 +79,7 @@ def held(lake: str) -> list[dict[str, Any]]:
 
 
 def computed(lake: str) -> list[dict[str, Any]]:
-    wanted = query.Query("journeys", journeys.TABLES_READ, journeys_sql.journeys())
+    wanted = query.Query("journeys", journeys_touched.TABLES_READ, journeys_sql.journeys())
     answer = query.ask(lake, [wanted], no_spark)["journeys"]
     schema = TABLES["journeys"].arrow
     rows: list[dict[str, Any]] = ordered("journeys", answer.select(schema.names).cast(schema)).to_pylist()
@@ -95,12 +95,12 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(empty: Path, lake: str) -> None:
-    for name in (*journeys.TABLES_READ, "journeys"):
+    for name in (*journeys_touched.TABLES_READ, "journeys"):
         shutil.copytree(empty / name, Path(lake, name))
 
 
 def bring(lake: str, traffic: Traffic) -> None:
-    for name in journeys.TABLES_READ:
+    for name in journeys_touched.TABLES_READ:
         exchange(lake, name, rows_of(traffic, name))
 
 
@@ -171,7 +171,7 @@ def test_contents_that_did_not_change_are_not_computed_again(empty: Path, tmp_pa
     seen: list[int] = []
     compared = journeys._compared
 
-    def counted(lake: str, parts: Any, old: Any, touched: journeys.Touched) -> Any:
+    def counted(lake: str, parts: Any, old: Any, touched: journeys_touched.Touched) -> Any:
         seen.append(touched.contents.num_rows)
         return compared(lake, parts, old, touched)
 
