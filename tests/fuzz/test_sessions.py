@@ -74,7 +74,7 @@ def test_what_is_left_open_is_bounded(name: str, tmp_path: Path, monkeypatch: py
     for part in analyser.analysed(assembly.parts(wire.segments)):
         told.update({name: table.num_rows for name, table in part.tables.items()})
         kept += [held.state.session.size for held in analyser.states.values()]
-    assert max(kept) <= 15_000, kept
+    assert max(kept) <= 25_000, kept  # a SEND is kept beside the receipt that it waits for
     assert told["subscriptions"] + told["transactions"] + told["receipts"] == 100_000
 
 
