@@ -45,7 +45,7 @@ def of_lake(lake: str) -> bytes:
             key = secrets.token_bytes(KEY_OCTETS)
             key = _made(path, key) if "://" not in where else _stored(system, path, key)
     if len(key) != KEY_OCTETS:
-        raise EnvironmentProblem(f"{where}: is no key of {KEY_OCTETS} octets; restore it, or delete it to have another one from now on")
+        raise EnvironmentProblem(f"{where}: is no key of {KEY_OCTETS} bytes; restore it, or delete it to have another one from now on")
     return key
 
 

@@ -13,6 +13,9 @@ from stompcap.tables.schema import TIMESTAMP, Column, Table
 _EVENTS = {"fin_ns_c2s": "F", "fin_ns_s2c": "f", "rst_ns": None}
 """Columns of table streams that are null too where there was no such event: its letter in `history`; None: `rst_by` has it."""
 
+_NEVER = ("acked_ns",)
+"""Columns that are null where something did not happen; machines have -1 for that, and for a time that is not known."""
+
 
 def is_time(column: Column) -> bool:
     """Whether a column says when something was, as captured."""
@@ -48,7 +51,7 @@ def _with_zero(name: str, rows: pa.Table) -> pa.Table:
     gaps = name == "raw_frames" and pc.equal(rows.column("kind"), "gap")
     for index, field in enumerate(rows.schema):
         values = rows.column(index)
-        if field.type != pa.int64() or not values.null_count or not ("_ns_" in field.name or field.name.endswith("_ns")):
+        if field.name in _NEVER or field.type != pa.int64() or not values.null_count or not ("_ns_" in field.name or field.name.endswith("_ns")):
             continue
         zero = pa.scalar(0, values.type)
         if field.name in _EVENTS and name == "streams":

@@ -16,7 +16,7 @@ from tests.lakes.make import MANY, OLDER
 from tests.lakes.older import rows_of, unpacked
 from tests.lakes.wire import write
 
-MASKED = {"raw_frames", "frames"}
+MASKED = {"raw_frames", "frames", "sends"}
 """Tables in which a passcode that comes again is masked while the capture of the CONNECT is there."""
 
 

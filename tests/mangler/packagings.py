@@ -56,6 +56,7 @@ LATE = both_ways("out_of_order_segments")
 # places in wire order count the segments, or parts of them, that brought octets
 CUT = {"raw_frames": ("first_wire_order", "wire_order"), "streams": both_ways("close_order")}
 CLOCKS = ("clock_difference_min_us", "clock_difference_max_us")  # every acknowledgement is evidence of these
+ROUND_TRIPS = ("rtt_client_us", "rtt_server_us")
 # a stream is named after the endpoints, and the time and number of its SYN
 RENAMED = {"*": ("stream_id",)}
 COPIES = both_ways("duplicate_segments")  # packets captured more than once, which no other counter knows
@@ -65,7 +66,7 @@ RESENT = {"streams": (*AGAIN, "history", *LAST), "sessions": LAST, "stalls": (),
 # no SYN: no proof of where it began, so the session's beginning is not known to be whole, and what rests on that can't be judged
 BEHEADED = {
     **RENAMED,
-    "streams": ("first_ns", "first_ts", "syn_seen", "synack_seen", "history", *CLOCKS),
+    "streams": ("first_ns", "first_ts", "syn_seen", "synack_seen", "history", *CLOCKS, *ROUND_TRIPS),
     "sessions": ("opened_ns", "opened_ts", "complete_start", "outcome", "heartbeat_c2s_ms", "heartbeat_s2c_ms"),
     "frames": ("syntax",),
     "raw_frames": ("syntax",),
@@ -97,7 +98,10 @@ SEGMENTATIONS: Mapping[str, Packaging] = {
     "sequence numbers that wrap behind the SYN": Packaging(segmentations.wrapping_at_the_handshake, excused=RENAMED),
     "sequence numbers that change sign": Packaging(segmentations.half_way, excused=RENAMED),
     "no handshake": Packaging(segmentations.without_handshake, excused=BEHEADED),
-    "no bare acknowledgements": Packaging(segmentations.one_way, excused={"streams": ("history", *LAST, *CLOCKS), "sessions": LAST}),
+    "no bare acknowledgements": Packaging(segmentations.one_way, excused={
+        "streams": ("history", *LAST, *CLOCKS, *ROUND_TRIPS), "sessions": LAST, "raw_frames": ("acked_ns",), "frames": ("acked_ns",),
+        "deliveries": ("network_us", "consumer_us"),
+    }),  # fmt: skip
     "IPv6 for IPv4": Packaging(
         segmentations.over_ipv6,
         excused={**RENAMED, "streams": ("client_ip", "server_ip", "community_id"), "sessions": ("client_ip", "server_ip")},
