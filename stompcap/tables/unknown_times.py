@@ -51,7 +51,8 @@ def _with_zero(name: str, rows: pa.Table) -> pa.Table:
     gaps = name == "raw_frames" and pc.equal(rows.column("kind"), "gap")
     for index, field in enumerate(rows.schema):
         values = rows.column(index)
-        if field.name in _NEVER or field.type != pa.int64() or not values.null_count or not ("_ns_" in field.name or field.name.endswith("_ns")):
+        of_time = field.type == pa.int64() and ("_ns_" in field.name or field.name.endswith("_ns")) and field.name not in _NEVER
+        if not of_time or not values.null_count:
             continue
         zero = pa.scalar(0, values.type)
         if field.name in _EVENTS and name == "streams":

@@ -101,7 +101,7 @@ SEGMENTATIONS: Mapping[str, Packaging] = {
     "no bare acknowledgements": Packaging(segmentations.one_way, excused={
         "streams": ("history", *LAST, *CLOCKS, *ROUND_TRIPS), "sessions": LAST, "raw_frames": ("acked_ns",), "frames": ("acked_ns",),
         "deliveries": ("network_us", "consumer_us"),
-    }),  # fmt: skip
+    }),
     "IPv6 for IPv4": Packaging(
         segmentations.over_ipv6,
         excused={**RENAMED, "streams": ("client_ip", "server_ip", "community_id"), "sessions": ("client_ip", "server_ip")},

@@ -27,8 +27,8 @@ OTHER = {
     "vlan": (True, "--vlan"),
     "tunnels": (False, "--no-tunnels"),
 }
-WITHOUT_EFFECT = {"source", "split_octets", "max_decompressed", "keylog"}
-"""The capture point is part of every row's key, and a key log grows; the others change how a capture is read and not what is found."""
+WITHOUT_EFFECT = {"source", "split_octets", "max_decompressed", "keylog", "hash_key"}
+"""The capture point is part of every row's key, a key log grows, and the key of hashes is secret; the others change how a capture is read and not what is found."""
 
 
 def test_every_option_has_a_stage() -> None:
