@@ -28,7 +28,10 @@ OTHER = {
     "tunnels": (False, "--no-tunnels"),
 }
 WITHOUT_EFFECT = {"source", "split_octets", "max_decompressed", "keylog", "hash_key"}
-"""The capture point is part of every row's key, a key log grows, and the key of hashes is secret; the others change how a capture is read and not what is found."""
+"""The capture point is part of every row's key, a key log grows, and the key of hashes is secret; the others change how a capture is read.
+
+None of those changes what is found.
+"""
 
 
 def test_every_option_has_a_stage() -> None:
