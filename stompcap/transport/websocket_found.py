@@ -63,8 +63,10 @@ def _heads(octets: Octets, at: int, end: int) -> Iterator[tuple[int, int, int, i
 def _believed(octets: Octets, at: int, known: int) -> bool:
     """Whether heads of which some have no content that shows anything are those of a message that goes on: its frames are large.
 
-    Octets of zero would be heads of empty frames else.
+    Octets of zero would be heads of empty frames else; of frames with a mask they are none.
     """
+    if octets[at + 1] & 128:
+        return True
     for first, _, _, length in _heads(octets, at, known):
         least = 1 if first & 128 or first & 15 else LONGEST_CONTROL + 1
         if first & 15 <= BINARY and length < least:

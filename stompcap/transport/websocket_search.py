@@ -26,6 +26,8 @@ LARGEST = 1 << 28
 UNFIT, FITS, OPEN, PERHAPS, WEAK = range(5)
 """Of a position: no frame begins there; one does; more octets are needed; if its payload inflates; if two more heads chain."""
 WEAK_CHAIN = 3
+UNKNOWN = 2
+"""Whether a message goes on where nothing before is known."""
 
 
 @kernel
@@ -88,6 +90,20 @@ def _no_head(octets: Octets, i: int, masked: int) -> bool:
 
 
 @kernel
+def _goes_on(first: int, goes_on: int) -> int:
+    """Whether the message goes on behind a frame of this first octet: 1 or 0; -1 where no such frame may come now (RFC 6455, 5.4).
+
+    `goes_on` is the same of what is before it, UNKNOWN where that is not known.
+    """
+    opcode = first & 15
+    if opcode >= CLOSE:
+        return goes_on
+    if goes_on != UNKNOWN and (opcode == CONTINUATION) != (goes_on == 1):
+        return -1
+    return 0 if first & 128 else 1
+
+
+@kernel
 def frame_at(octets: Octets, begin: int, end: int, ended: bool, near: bool, masked: int, deflate: int) -> tuple[int, int, int, int]:
     """Whether a frame begins at `begin`, behind which octet that is known, and of PERHAPS where its payload begins and ends.
 
@@ -96,7 +112,7 @@ def frame_at(octets: Octets, begin: int, end: int, ended: bool, near: bool, mask
     """
     reach = min(end, begin + REACH)
     ended = ended or end > reach
-    i, heads, weak, seen = begin, 0, False, begin
+    i, heads, weak, seen, goes_on = begin, 0, False, begin, UNKNOWN
     while heads < CHAIN and not (weak and heads == WEAK_CHAIN) and i + 2 <= reach:
         if _no_head(octets, i, masked):
             return UNFIT, i, 0, 0
@@ -104,7 +120,8 @@ def frame_at(octets: Octets, begin: int, end: int, ended: bool, near: bool, mask
         if i + head > reach:
             break
         length = length_at(octets, i)
-        if length < 0 or (first & 64 and deflate == NOT_AGREED):
+        goes_on = _goes_on(first, goes_on)
+        if length < 0 or goes_on < 0 or (first & 64 and deflate == NOT_AGREED):
             return UNFIT, i, 0, 0
         heads += 1
         seen = payload = i + head
@@ -146,15 +163,15 @@ def search(octets: Octets, begin: int, end: int, ended: bool, near: int, masked:
 @kernel
 def chained(octets: Octets, begin: int, end: int) -> int:
     """How many heads chain from `begin` on, as far as they are there; -1 where one of them can be none."""
-    i, heads = begin, 0
+    i, heads, goes_on = begin, 0, UNKNOWN
     while i + 2 <= end:
         if _no_head(octets, i, 1 if octets[begin + 1] & 128 else 0):
             return -1
         head = head_length(octets[i + 1])
         if i + head > end:
             break
-        length = length_at(octets, i)
-        if length < 0:
+        length, goes_on = length_at(octets, i), _goes_on(octets[i], goes_on)
+        if length < 0 or goes_on < 0:
             return -1
         heads += 1
         i += head + length

@@ -26,7 +26,7 @@ EXCUSED = {
     "streams": (*COUNTERS, "final", "transport", "history", "origin_ip", "origin_port", "origin_source", "clock_difference_min_us",
                 "clock_difference_max_us"),
     "sessions": ("transport", "origin_ip", "origin_port", "origin_source"),
-    "raw_frames": ("first_wire_order", "wire_order"),
+    "raw_frames": ("first_wire_order", "wire_order", "acked_ns"), "frames": ("acked_ns",), "deliveries": ("network_us", "consumer_us"),
     "segments": (), "transports": (), "transport_events": (), "stalls": (),
 }  # fmt: skip
 

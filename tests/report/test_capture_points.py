@@ -33,8 +33,8 @@ from tests.sql.document import Question, questions
 
 PATH = str(DATA / "rabbitmq_dialogue.pcap")
 POINTS = ("at <the> broker", "client's")
-NOT_BY_SOURCE = ("expectations were checked", "the frames of a session")
-"""Questions about no traffic, or about one session."""
+NOT_BY_SOURCE = ("expectations were checked", "the frames of a session", "do two capture points have")
+"""Questions about no traffic, about one session, or about several sources."""
 
 
 def no_spark() -> Any:

@@ -15,7 +15,7 @@ from tests.session.transcript import run
 APART = 40  # milliseconds from one end to the other
 PLACES = (0, 7, 20, 33, APART)
 OF_PLACE = {"CN-07", "SB-08", "HB-01", "HB-02", "HB-05", "HB-06", "TX-08"}  # rules that judge by what passed first, or by times
-TIMED = ("max_in_flight",)
+TIMED = ("max_in_flight", "mean_in_flight", "close_evidence")
 
 
 @dataclass

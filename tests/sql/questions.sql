@@ -187,56 +187,58 @@ FROM (
 
 -- Why did connections end, and how many of each broker?
 -- `sessions.close_cause` is what a connection shows by itself; the view adds what layers below STOMP said, and whether a broker stopped.
-SELECT server_product, cause, count(*) AS connections FROM session_ends
-GROUP BY server_product, cause ORDER BY connections DESC, server_product, cause LIMIT 12;
+SELECT source, server_product, cause, count(*) AS connections FROM session_ends
+GROUP BY source, server_product, cause ORDER BY connections DESC, source, server_product, cause LIMIT 12;
 
 -- Which connections ended for no reason of the client, and what shows it?
-SELECT server_product, server_port, cause, cause_evidence FROM session_ends
+SELECT source, server_product, server_port, cause, cause_evidence FROM session_ends
 WHERE cause IN ('heartbeat_client', 'heartbeat_server', 'idle_cut', 'size_limit', 'slow_consumer', 'broker_stop')
-ORDER BY cause, server_product, cause_evidence LIMIT 6;
+ORDER BY cause, source, server_product, cause_evidence LIMIT 6;
 
 -- Why did each ERROR come, what did it say, and how long until the connection closed?
-SELECT server_product, message, cause_known_by, cause_command, cause_destination, to_close_us, close_cause
-FROM errors ORDER BY server_product, message, to_close_us, stream_id LIMIT 6;
+SELECT source, server_product, message, cause_known_by, cause_command, cause_destination, to_close_us, close_cause
+FROM errors ORDER BY source, server_product, message, to_close_us, stream_id LIMIT 6;
 
 -- Who reconnects, how soon, and why was the connection before over?
-SELECT client_ip, login, client_id, number, previous_cause, away_us FROM reconnects
+SELECT source, client_ip, login, client_id, number, previous_cause, away_us FROM reconnects
 WHERE away_us IS NOT NULL ORDER BY away_us, stream_id LIMIT 6;
 
 -- How regular are heart-beats, measured in the agreed interval?
 -- The times are those between all arrivals, data among them; `p99_gap_ms` is by a histogram.
-SELECT server_product, direction, count(*) AS directions, round(avg(mean_gap_ms / interval_ms), 2) AS mean, round(avg(sd_gap_ms), 1) AS sd_ms,
-       round(max(p99_gap_ms / interval_ms), 2) AS p99
-FROM heartbeat_details WHERE mean_gap_ms IS NOT NULL GROUP BY server_product, direction ORDER BY server_product, direction;
+SELECT source, server_product, direction, count(*) AS directions, round(avg(mean_gap_ms / interval_ms), 2) AS mean,
+       round(avg(sd_gap_ms), 1) AS sd_ms, round(max(p99_gap_ms / interval_ms), 2) AS p99
+FROM heartbeat_details WHERE mean_gap_ms IS NOT NULL
+GROUP BY source, server_product, direction ORDER BY source, server_product, direction;
 
 -- Which line ends are heart-beats, and which stand behind a frame?
-SELECT direction, heartbeat, count(*) AS eols, sum(length_octets) AS octets FROM eol_details
-GROUP BY direction, heartbeat ORDER BY direction, heartbeat;
+SELECT source, direction, heartbeat, count(*) AS eols, sum(length_octets) AS octets FROM eol_details
+GROUP BY source, direction, heartbeat ORDER BY source, direction, heartbeat;
 
 -- Which deliveries were acknowledged last of all, and in which packets?
-SELECT destination, ack_latency_us, message_path, message_packet, settle_path, settle_packet FROM delivery_packets
+SELECT source, destination, ack_latency_us, message_path, message_packet, settle_path, settle_packet FROM delivery_packets
 WHERE measured ORDER BY ack_latency_us DESC, stream_id, stream_offset LIMIT 4;
 
 -- How long do receipts take, by destination?
-SELECT destination, command, count(*) AS asked, count(latency_us) AS answered, max(latency_us) AS longest_us FROM receipt_details
-WHERE destination IS NOT NULL GROUP BY destination, command ORDER BY longest_us DESC, destination LIMIT 4;
+SELECT source, destination, command, count(*) AS asked, count(latency_us) AS answered, max(latency_us) AS longest_us FROM receipt_details
+WHERE destination IS NOT NULL GROUP BY source, destination, command ORDER BY longest_us DESC, source, destination LIMIT 4;
 
 -- How long do replies take, by destination of the request?
 -- A request has correlation-id and reply-to; in these recordings none has.
-SELECT count(*) AS requests, count(replied_ns) AS replied, max(reply_us) AS longest_us FROM requests;
+SELECT source, count(*) AS requests, count(replied_ns) AS replied, max(reply_us) AS longest_us FROM requests GROUP BY source;
 
 -- Which messages have a header of one's own?
-SELECT destination, header['content-type'] AS content_type, count(*) AS messages FROM frame_details
+SELECT source, destination, header['content-type'] AS content_type, count(*) AS messages FROM frame_details
 WHERE command = 'MESSAGE' AND header['content-type'] IS NOT NULL
-GROUP BY destination, header['content-type'] ORDER BY messages DESC, destination LIMIT 4;
+GROUP BY source, destination, header['content-type'] ORDER BY messages DESC, source, destination, content_type LIMIT 4;
 
 -- Which libraries are there, as they say themselves or by their habits?
-SELECT client_product, user_agent, count(*) AS connections, count(client_id) AS with_client_id FROM sessions
-GROUP BY client_product, user_agent ORDER BY connections DESC, client_product;
+SELECT p.source, s.client_product, s.user_agent, count(*) AS connections, count(s.client_id) AS with_client_id
+FROM sessions s JOIN streams p ON p.stream_id = s.stream_id
+GROUP BY p.source, s.client_product, s.user_agent ORDER BY connections DESC, p.source, s.client_product;
 
 -- Which frames are there in part only?
-SELECT direction, command, destination, length_octets FROM partial_frames
-WHERE destination IS NOT NULL ORDER BY destination, stream_offset LIMIT 4;
+SELECT source, direction, command, destination, length_octets FROM partial_frames
+WHERE destination IS NOT NULL ORDER BY source, destination, stream_offset LIMIT 4;
 
 -- Which connections do two capture points have, and how far apart in time?
 SELECT known_by, source, other_source, count(*) AS connections, min(later_us) AS least_us, max(later_us) AS most_us
