@@ -14,6 +14,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from deltalake.exceptions import DeltaError
 
 from pipelines.metrics.journeys_sql import HORIZON_NS
 from pipelines.metrics.periods import Periods
@@ -75,7 +76,8 @@ def find_touched(lake: str, sources: Mapping[str, DeltaTable], since: Mapping[st
     if None in since.values() or None in changes.values():
         return None
     known = {name: change or [] for name, change in changes.items()}
-    if not data_files.exist([one.uri for name in TIMES for one in known[name]]):
+    ends = _ends_at(lake, since["captures"])
+    if ends is None or not data_files.exist([one.uri for name in TIMES for one in known[name]]):
         return None
     views = {
         f"{way}_{name}": Files(name, tuple(one.uri for one in known[name] if one.added is added))
@@ -105,7 +107,7 @@ def find_touched(lake: str, sources: Mapping[str, DeltaTable], since: Mapping[st
             if holes is not None:
                 query.show(database, f"by_{name}", Files.of(name, overlapping(sources[name], TIMES[name], holes)))
                 take(database, f"SELECT {CONTENT.format('t')} AS content, t.{ts} AS ts FROM by_{name} t WHERE {holes.condition(f't.{ts}')}")
-        _take_waiting(lake, database, take, since, hours)
+        _take_waiting(lake, database, take, ends, hours)
     begins = reduce(lambda one, other: pa.concat_arrays([one, other]), hours).unique()
     return Touched(pa.concat_tables(contents).group_by("content").aggregate([]), Periods(begins, HOUR))
 
@@ -171,12 +173,14 @@ def _hours(found: Iterable[Mapping[str, datetime.datetime | None]]) -> Periods |
 
 
 def _take_waiting(
-    lake: str, database: DuckDBPyConnection, take: Callable[[DuckDBPyConnection, str], None], since: Mapping[str, int | None],
-    hours: Sequence[pa.Array],
+    lake: str, database: DuckDBPyConnection, take: Callable[[DuckDBPyConnection, str], None],
+    before: Mapping[str, datetime.datetime], hours: Sequence[pa.Array],
 ) -> None:
-    """Note the SENDs whose horizon was not over and now is, and those for which it counts whether their destination has MESSAGEs."""
-    where = location(lake, "captures")
-    before, now = (_ends(open_tables.table(where, version)) for version in (since["captures"], None))
+    """Note the SENDs whose horizon was not over and now is, and those for which it counts whether their destination has MESSAGEs.
+
+    `before` is the latest packet of each source that there was.
+    """
+    now = _ends(open_tables.table(location(lake, "captures")))
     moved = [(before[source] - HORIZON, end) for source, end in now.items() if source in before and end != before[source]]
     changed = reduce(lambda one, other: pa.concat_arrays([one, other]), hours).unique()
     served = Touched(pa.table({}), Periods(changed, HOUR)).around(2)
@@ -187,6 +191,14 @@ def _take_waiting(
         take(database, f"{waiting} = 'not_yet'")
     names = f"SELECT destination_name FROM ({_differing('deliveries', OF_DELIVERIES)}) d"
     take(database, f"{waiting} IN ('no_consumer', 'unknown') AND j.destination_name IN ({names}) AND {served.condition('j.ts')}")
+
+
+def _ends_at(lake: str, version: int | None) -> dict[str, datetime.datetime] | None:
+    """The latest packet of each source at a version of table captures; None where its log or its files are gone."""
+    try:
+        return _ends(open_tables.table(location(lake, "captures"), version))
+    except (DeltaError, OSError):
+        return None
 
 
 def _ends(captures: DeltaTable) -> dict[str, datetime.datetime]:

@@ -59,7 +59,8 @@ def follow(commands: list[str], folder: Path, variables: Mapping[str, str], seco
 
     AssertionError, with the end of all they said, at the first one that fails.
     """
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_", "PYTHONPATH", "AIRFLOW", "STOMPCAP_"))}
+    others = ("SPARK_", "PYSPARK_", "PYTHONPATH", "AIRFLOW", "STOMPCAP_")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(others) or k == "STOMPCAP_HASH_KEY"}  # lakes are compared
     environment |= {"PATH": f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}", **variables}
     done = subprocess.run(
         ["bash", "-euxo", "pipefail", "-c", "\n".join(commands)],

@@ -180,3 +180,22 @@ def test_contents_that_did_not_change_are_not_computed_again(empty: Path, tmp_pa
     refresh(lake)
     assert seen == [2]
     assert held(lake) == computed(lake)
+
+
+def test_where_the_log_was_cut_journeys_are_made_of_all_rows(empty: Path, tmp_path: Path) -> None:
+    """As `maintain --retain-hours 0` cuts it: what the captures were when journeys were made last cannot be read any more."""
+    lake, traffic = str(tmp_path), Traffic(end=1800).send(0, 1)
+    start(empty, lake)
+    bring(lake, traffic)
+    refresh(lake)
+    traffic.rows["captures"][0]["last_ns"] += 1
+    bring(lake, traffic)
+    captures = DeltaTable(location(lake, "captures"))
+    captures.create_checkpoint()
+    for commit in (Path(location(lake, "captures")) / "_delta_log").glob("*.json"):
+        if int(commit.stem) < captures.version():
+            commit.unlink()
+    bring(lake, traffic.got(20, 1))
+    refresh(lake)
+    assert [row["joined_by"] for row in held(lake)] == ["unique"]
+    assert held(lake) == computed(lake)
