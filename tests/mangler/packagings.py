@@ -56,6 +56,8 @@ LATE = both_ways("out_of_order_segments")
 # places in wire order count the segments, or parts of them, that brought octets
 CUT = {"raw_frames": ("first_wire_order", "wire_order"), "streams": both_ways("close_order")}
 CLOCKS = ("clock_difference_min_us", "clock_difference_max_us")  # every acknowledgement is evidence of these
+# which packet acknowledges what
+ACKNOWLEDGED = {"raw_frames": ("acked_ns",), "frames": ("acked_ns",), "deliveries": ("network_us", "consumer_us")}
 ROUND_TRIPS = ("rtt_client_us", "rtt_server_us")
 # a stream is named after the endpoints, and the time and number of its SYN
 RENAMED = {"*": ("stream_id",)}
@@ -92,16 +94,17 @@ SEGMENTATIONS: Mapping[str, Packaging] = {
     "keep-alives": Packaging(segmentations.kept_alive),
     "reordered": Packaging(segmentations.reordered, before=segmentations.in_pairs, excused={"streams": (*LATE, *CLOCKS)}),
     "one connection after the other": Packaging(segmentations.one_flow_after_the_other),
-    "cut and reordered": Packaging(segmentations.cut_and_reordered, excused=cut(*PARTS, *LATE)),
+    "cut and reordered": Packaging(segmentations.cut_and_reordered, excused=ACKNOWLEDGED | cut(*PARTS, *LATE) | {
+        "raw_frames": (*CUT["raw_frames"], *ACKNOWLEDGED["raw_frames"]),
+    }),
     "overlapping segments": Packaging(segmentations.overlapping, excused=cut(*AGAIN, *LATE, "history")),
     "sequence numbers that wrap": Packaging(segmentations.wrapping, excused=RENAMED),
     "sequence numbers that wrap behind the SYN": Packaging(segmentations.wrapping_at_the_handshake, excused=RENAMED),
     "sequence numbers that change sign": Packaging(segmentations.half_way, excused=RENAMED),
     "no handshake": Packaging(segmentations.without_handshake, excused=BEHEADED),
-    "no bare acknowledgements": Packaging(segmentations.one_way, excused={
-        "streams": ("history", *LAST, *CLOCKS, *ROUND_TRIPS), "sessions": LAST, "raw_frames": ("acked_ns",), "frames": ("acked_ns",),
-        "deliveries": ("network_us", "consumer_us"),
-    }),
+    "no bare acknowledgements": Packaging(
+        segmentations.one_way, excused={"streams": ("history", *LAST, *CLOCKS, *ROUND_TRIPS), "sessions": LAST, **ACKNOWLEDGED}
+    ),
     "IPv6 for IPv4": Packaging(
         segmentations.over_ipv6,
         excused={**RENAMED, "streams": ("client_ip", "server_ip", "community_id"), "sessions": ("client_ip", "server_ip")},
