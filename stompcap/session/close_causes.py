@@ -53,6 +53,7 @@ class Ends:
     repeating   per side: how long it had been repeating, unanswered, what it sent last, up to the last packet; 0 where it was not so
     said        the ERROR behind which the server sent no frame, if it came within ERROR_CLOSES_NS of the close
     answered    from that ERROR to the close
+    left        from DISCONNECT to the close; -1 where it cannot be measured
     """
 
     hidden: Bools
@@ -61,6 +62,7 @@ class Ends:
     repeating: I64
     said: Bools
     answered: I64
+    left: I64
 
 
 def survey_ends(
@@ -77,6 +79,8 @@ def survey_ends(
     closed, error = facts.closed_ns, first[LATEST]
     heard = np.maximum(spoke.max(axis=1), counted["sign_ns"])
     silent = np.where(known & (closed >= 0) & (heard > 0), closed - heard, -1)
+    leaving = first["disconnect"]
+    left = np.where(known & leaving.there & (closed >= leaving.last_ns), closed - leaving.last_ns, -1)
     answered = np.where(error.there & (closed >= 0), np.maximum(closed - error.last_ns, 0), -1)
     said = (answered >= 0) & (answered <= ERROR_CLOSES_NS) & (error.offset == offset[:, SERVER])
     said &= (facts.closed_by == SERVER) | (error.ordinal > ordinal[:, CLIENT])
@@ -84,7 +88,7 @@ def survey_ends(
     cut[beats["session"], beats["side"]] = beats["cut_ns"]
     third, latest = counters.both(counted, "again3_ns"), counters.both(counted, "again1_ns")
     repeating = (third > spoke.max(axis=1)[:, None]) & (latest >= facts.last_ns[:, None])
-    return Ends((lost > offset) | blind, silent, cut, np.where(repeating, latest - spoke, 0), said, answered)
+    return Ends((lost > offset) | blind, silent, cut, np.where(repeating, latest - spoke, 0), said, answered, left)
 
 
 def _idle(seconds_ns: I64) -> Bools:
@@ -167,7 +171,6 @@ def evidence(cause: I64, first: Mapping[str, OfSessions], facts: SessionFacts, e
     """What shows each cause: stream offsets, durations, what an ERROR said."""
     closes, left = _closes(facts), first["disconnect"]
     said = _joined(_quoted(first[LATEST]), "; ", closes, " ", _seconds(ends.answered), " s later")
-    after = np.where(left.there & (facts.closed_ns >= left.last_ns), facts.closed_ns - left.last_ns, -1)
     gone = _joined("DISCONNECT at c2s ", pa.array(left.offset).cast(pa.string()), "; ", closes)
     quiet = pc.coalesce(_joined(closes, " ", _seconds(ends.silent), " s after the last octets"), closes)
     lost = [pa.array(np.where(ends.hidden[:, side], f"; octets of the {words.SIDES[side]} are missing behind its last frame", ""))
@@ -179,7 +182,7 @@ def evidence(cause: I64, first: Mapping[str, OfSessions], facts: SessionFacts, e
     repeated = _joined("no FIN or RST; for ", _seconds(ends.repeating.max(axis=1)), " s the ", sides, " repeats what it sent last, ",
                        "no octets of the ", other)  # fmt: skip
     texts = {
-        "disconnect": pc.coalesce(_joined(gone, " ", _seconds(after), " s later"), gone),
+        "disconnect": pc.coalesce(_joined(gone, " ", _seconds(ends.left), " s later"), gone),
         "vanished": repeated, "error": said, "refused": pc.coalesce(said, _joined(_quoted(first[LATEST]), "; ", closes)),
         "size_limit": said, "slow_consumer": said,
         "heartbeat_client": _missed(ends, agreed, CLIENT, closes), "heartbeat_server": _missed(ends, agreed, SERVER, closes),

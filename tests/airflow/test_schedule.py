@@ -111,7 +111,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         "AIRFLOW__API_AUTH__JWT_SECRET": "known to the processes of this test only, and as long as HMAC asks for",
         "PATH": f"{ENVIRONMENT / 'bin'}:{os.environ['PATH']}",
     }  # fmt: skip
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "STOMPCAP_", "PYTHONPATH"))} | own
+    others = ("AIRFLOW", "STOMPCAP_", "PYTHONPATH")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(others) or k == "STOMPCAP_HASH_KEY"} | own  # lakes are compared
     processes = []
     try:
         for name in ("api-server", "scheduler", "dag-processor"):

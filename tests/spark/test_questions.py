@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 TRANSPORTS = Path(__file__).resolve().parents[2] / "data" / "transports"
+UNANSWERED = ("each subscriber of a topic",)
+"""Questions about what no recording has."""
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql.md"
 
 
@@ -73,7 +76,7 @@ def check(viewed: SparkSession, lake: Path, question: Question) -> None:
     found = viewed.sql(question.sql)
     assert found.columns == columns
     assert [list(map(plain, row)) for row in found.collect()] == by_duckdb, question.words
-    assert by_duckdb, question.words
+    assert by_duckdb or any(words in question.words for words in UNANSWERED), question.words
 
 
 def test_the_page_is_what_the_questions_give(lake: Path, carried: Path) -> None:

@@ -29,7 +29,7 @@ AGGREGATES = {"ack_latency", "compliance_summary", "journeys", "destination_minu
 TIMES = ("_ns", "_ts", "_us", "_ns_c2s", "_ns_s2c", "max_gap_ms", "observed_ms", "gap_ms")
 OF_CLOCKS = {
     "streams": (*ORDER["streams"], "close_order_c2s", "close_order_s2c"), "sessions": ("unmeasured",),
-    "subscriptions": ("max_in_flight",), "heartbeats": ("cut_off_after_intervals",),
+    "subscriptions": ("max_in_flight", "mean_in_flight"), "heartbeats": ("cut_off_after_intervals",),
     "raw_frames": ("wire_order", "first_wire_order"), **dict.fromkeys(("frames", "segments"), ("wire_order",)),
 }  # fmt: skip
 """What hangs on the clocks of both directions: how they compare, and the order of what crossed, which nothing else tells."""
@@ -43,7 +43,10 @@ BY_STEP = (*BY_CLOCK, "FR-19b", "SB-05", "SN-05")
 UNSEEN_NS = 6_000_000
 """A step between files may go unseen if it is shorter than the silence there: of 2 ms, three of them."""
 
-LASTED = {"compliance_findings": " REPLACE (regexp_replace(evidence, '[0-9.]+ s of silence', 'silence') AS evidence)"}
+LASTED = {
+    "compliance_findings": " REPLACE (regexp_replace(evidence, '[0-9.]+ s of silence', 'silence') AS evidence)",
+    "sessions": " REPLACE (regexp_replace(close_evidence, ' [0-9.]+ s (later|after the last octets)', '') AS close_evidence)",
+}
 """A duration in words, which is off by less than a round trip where clocks differ."""
 
 ALL = {"a file a direction, in two runs": file_a_direction(runs=2), **SHAPES, **IN_RUNS}

@@ -154,7 +154,7 @@ GROUP BY p.source, s.destination_name, s.body_octets, s.content_hash HAVING coun
 ORDER BY sends DESC, p.source, s.destination_name, first_ts LIMIT 5;
 
 -- Did each subscriber of a topic get each message that one of them got?
--- Who subscribed only later counts, too.
+-- Who subscribed only later counts, too. The recordings have queues only.
 SELECT source, destination_name, subscribers, count(*) AS sends, count(*) FILTER (WHERE copies < subscribers) AS incomplete
 FROM (
     SELECT source, destination_name, send_stream_id, send_offset, max(copy) AS copies FROM journeys
@@ -215,8 +215,9 @@ SELECT source, direction, heartbeat, count(*) AS eols, sum(length_octets) AS oct
 GROUP BY source, direction, heartbeat ORDER BY source, direction, heartbeat;
 
 -- Which deliveries were acknowledged last of all, and in which packets?
-SELECT source, destination, ack_latency_us, message_path, message_packet, settle_path, settle_packet FROM delivery_packets
-WHERE measured ORDER BY ack_latency_us DESC, stream_id, stream_offset LIMIT 4;
+SELECT source, destination, ack_latency_us, regexp_replace(message_path, '^.*/', '') AS message_capture, message_packet,
+       regexp_replace(settle_path, '^.*/', '') AS settle_capture, settle_packet
+FROM delivery_packets WHERE measured ORDER BY ack_latency_us DESC, stream_id, stream_offset LIMIT 4;
 
 -- How long do receipts take, by destination?
 SELECT source, destination, command, count(*) AS asked, count(latency_us) AS answered, max(latency_us) AS longest_us FROM receipt_details
@@ -224,7 +225,8 @@ WHERE destination IS NOT NULL GROUP BY source, destination, command ORDER BY lon
 
 -- How long do replies take, by destination of the request?
 -- A request has correlation-id and reply-to; in these recordings none has.
-SELECT source, count(*) AS requests, count(replied_ns) AS replied, max(reply_us) AS longest_us FROM requests GROUP BY source;
+SELECT p.source, count(r.stream_id) AS requests, count(r.replied_ns) AS replied, max(r.reply_us) AS longest_us
+FROM streams p LEFT JOIN requests r ON r.stream_id = p.stream_id GROUP BY p.source ORDER BY p.source;
 
 -- Which messages have a header of one's own?
 SELECT source, destination, header['content-type'] AS content_type, count(*) AS messages FROM frame_details
