@@ -54,6 +54,7 @@ class Ends:
     said        the ERROR behind which the server sent no frame, if it came within ERROR_CLOSES_NS of the close
     answered    from that ERROR to the close
     left        from DISCONNECT to the close; -1 where it cannot be measured
+    steady      no clock stepped from the first frame on, so that silences could be measured
     """
 
     hidden: Bools
@@ -63,6 +64,7 @@ class Ends:
     said: Bools
     answered: I64
     left: I64
+    steady: Bools
 
 
 def survey_ends(
@@ -79,6 +81,7 @@ def survey_ends(
     closed, error = facts.closed_ns, first[LATEST]
     heard = np.maximum(spoke.max(axis=1), counted["sign_ns"])
     silent = np.where(known & (closed >= 0) & (heard > 0), closed - heard, -1)
+    steady = clocks.comparable(np.arange(count), np.zeros(count, np.int64), np.full(count, LAST))
     leaving = first["disconnect"]
     left = np.where(known & leaving.there & (closed >= leaving.last_ns), closed - leaving.last_ns, -1)
     answered = np.where(error.there & (closed >= 0), np.maximum(closed - error.last_ns, 0), -1)
@@ -88,7 +91,7 @@ def survey_ends(
     cut[beats["session"], beats["side"]] = beats["cut_ns"]
     third, latest = counters.both(counted, "again3_ns"), counters.both(counted, "again1_ns")
     repeating = (third > spoke.max(axis=1)[:, None]) & (latest >= facts.last_ns[:, None])
-    return Ends((lost > offset) | blind, silent, cut, np.where(repeating, latest - spoke, 0), said, answered, left)
+    return Ends((lost > offset) | blind, silent, cut, np.where(repeating, latest - spoke, 0), said, answered, left, steady)
 
 
 def _idle(seconds_ns: I64) -> Bools:
@@ -121,6 +124,8 @@ def _fitting(first: Mapping[str, OfSessions], facts: SessionFacts, ends: Ends, o
         ("heartbeat_server", ends.cut[:, SERVER] > 0),
         ("size_limit", size),
         ("slow_consumer", slow),
+        # a silence that nobody could measure may be why it was closed
+        ("unknown", ((ends.silent < 0) | ~ends.steady) & (agreed > 0).any(axis=1)),
         ("idle_cut", idle & quiet),
         ("error", ends.said),
         ("idle_cut", quiet & _idle(ends.silent)),

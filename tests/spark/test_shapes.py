@@ -100,6 +100,13 @@ def wrong_durations(database: Database, shift_ns: int, *, step: bool) -> list[st
     return lines
 
 
+def wrong_causes(database: Database) -> list[str]:
+    """Connections that ended for another reason: across a step of the clock it may be unknown, but is no other."""
+    sql = """SELECT o.stream, o.close_cause, f.close_cause FROM original.sessions o JOIN found.sessions f USING (stream)
+             WHERE f.close_cause NOT IN (o.close_cause, 'unknown')"""
+    return [f"sessions: {row}" for row in database.sql(sql).fetchall()]
+
+
 def wrong_silences(database: Database) -> list[str]:
     """Some of the silences before a RST that are told otherwise than in the recordings, by more than their packets' round trips."""
     one, other = (f"TRY_CAST(regexp_extract({name}.evidence, '([0-9.]+) s of silence', 1) AS DOUBLE)" for name in ("found", "original"))
@@ -154,10 +161,10 @@ def test_a_lake_of_a_shape_is_that_of_the_recordings(words: str, start: Start, o
             lines += differing(original, name, ORDER.get(name, ()))
         elif name not in AGGREGATES | (OF_STEPS if steps else set()):
             without = {*OF_CLOCKS.get(name, ()), *(column for column in columns if column.endswith(TIMES))} & {*columns}
-            without |= {"evidence"} & {*columns} if steps else set()
+            without |= {"evidence", "close_cause", "close_evidence"} & {*columns} if steps else set()
             rules = f"rule_id NOT IN {BY_STEP if steps else BY_CLOCK}" + (" AND rule_id NOT LIKE 'HB-%'" if steps else "")
             where = rules if "rule_id" in columns else "true"
             lines += differing(original, name, without, where, "" if steps else LASTED.get(name, ""))
     lines += wrong_durations(original, UNSEEN_NS if steps else shape.shift_ns, step=steps)
-    lines += wrong_silences(original) if not steps else []
+    lines += wrong_causes(original) if steps else wrong_silences(original)
     assert not lines, "\n".join(lines)
