@@ -295,7 +295,5 @@ QUERIES = {
 }
 
 # The queries of the summary at the end of a run.
-SUMMARY = (
-    "captures_total", "clocks_total", "sessions_total", "brokers", "residence_total", "ack_total", "heartbeat_verdicts", "levels", "rules",
-    "broken",
-)  # fmt: skip
+_TOTALS = ("captures_total", "clocks_total", "sessions_total", "residence_total", "ack_total")
+SUMMARY = (*_TOTALS, "brokers", "heartbeat_verdicts", "levels", "rules", "broken")

@@ -15,7 +15,7 @@ from stompcap.columns import I32, I64, U64, Bools, Octets
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import MASK, MESSAGE, SEND, pack
 from stompcap.stomp.hashes import MASKED, P1, S1, _stir, hash_of, words_of
-from stompcap.stomp.octets import readonly
+from stompcap.stomp.octets import equals, is_one_of, readonly
 
 LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "says to whom and as what it is delivered": (
@@ -52,17 +52,12 @@ def _left_out(names: Octets, begin: int, end: int) -> bool:
     """Whether the name [begin, end) is one of those that do not count."""
     if end == begin or not _FIRST[names[begin]]:
         return False
-    for words, lengths, exact in ((_NAMES, _LENGTHS, True), (_PREFIXES, _PREFIX_LENGTHS, False)):
-        for word in range(lengths.size):
-            length = lengths[word]
-            if end - begin == length or (not exact and end - begin > length):
-                same = True
-                for k in range(length):
-                    if names[begin + k] != words[word, k]:
-                        same = False
-                        break
-                if same:
-                    return True
+    if is_one_of(names, begin, end, _NAMES, _LENGTHS):
+        return True
+    for word in range(_PREFIX_LENGTHS.size):
+        length = _PREFIX_LENGTHS[word]
+        if end - begin >= length and equals(names, begin, begin + length, _PREFIXES[word, :length]):
+            return True
     return False
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stompcap.columns import Octets
+from stompcap.columns import I64, Octets
 from stompcap.kernel import kernel
 from stompcap.stomp.grammar import COLON, COMMAND_LENGTHS, COMMAND_OCTETS, CR, LF, LONGEST_COMMAND, SPACE, TAB
 
@@ -71,6 +71,15 @@ def equals(octets: Octets, begin: int, end: int, word: Octets) -> bool:
         if octets[begin + k] != word[k]:
             return False
     return True
+
+
+@kernel
+def is_one_of(octets: Octets, begin: int, end: int, words: Octets, lengths: I64) -> bool:
+    """Whether [begin, end) is exactly one of some words (`stompcap.stomp.grammar.pack`)."""
+    for word in range(lengths.size):
+        if lengths[word] == end - begin and equals(octets, begin, end, words[word, : lengths[word]]):
+            return True
+    return False
 
 
 @kernel

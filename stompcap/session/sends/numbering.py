@@ -18,6 +18,7 @@ from stompcap.session.dialogue import Dialogue
 from stompcap.session.gaps import Gaps
 from stompcap.session.layout import Records
 from stompcap.stomp.grammar import pack
+from stompcap.stomp.octets import is_one_of
 
 OWN_IDS = (
     "correlation-id", "correlation_id", "correlationId", "message-id", "amqp-message-id", "message_id", "messageId", "msg-id", "request-id",
@@ -46,20 +47,6 @@ OWN_ID, UNSURE = 1, 2
 
 
 @kernel
-def _is_one(names: Octets, begin: int, end: int, words: Octets, lengths: I64) -> bool:
-    for word in range(lengths.size):
-        if lengths[word] == end - begin:
-            same = True
-            for k in range(lengths[word]):
-                if names[begin + k] != words[word, k]:
-                    same = False
-                    break
-            if same:
-                return True
-    return False
-
-
-@kernel
 def _marks(rows: I64, first: I32, names: Octets, name_at: I32, values: Octets, value_at: I32, found: I64) -> None:
     """Bits of each of these maps: it has an id of its own, a broker may refuse what it says."""
     for i in range(rows.size):
@@ -67,14 +54,14 @@ def _marks(rows: I64, first: I32, names: Octets, name_at: I32, values: Octets, v
         for entry in range(first[rows[i]], first[rows[i] + 1]):
             begin, end = name_at[entry], name_at[entry + 1]
             at, stop = value_at[entry], value_at[entry + 1]
-            if stop > at and _is_one(names, begin, end, _OWN, _OWN_LENGTHS):
+            if stop > at and is_one_of(names, begin, end, _OWN, _OWN_LENGTHS):
                 bits |= OWN_ID
-            if _is_one(names, begin, end, _NUMERIC, _NUMERIC_LENGTHS):
+            if is_one_of(names, begin, end, _NUMERIC, _NUMERIC_LENGTHS):
                 digits = 0 < stop - at <= MOST_DIGITS
                 for k in range(at, stop):
                     digits &= 48 <= values[k] <= 57
                 bits |= 0 if digits else UNSURE
-            elif _is_one(names, begin, end, _REFUSED, _REFUSED_LENGTHS):
+            elif is_one_of(names, begin, end, _REFUSED, _REFUSED_LENGTHS):
                 bits |= UNSURE
         found[i] = bits
 
