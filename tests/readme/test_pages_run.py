@@ -37,6 +37,7 @@ def test_what_the_pages_print_can_be_typed(tmp_path: Path) -> None:
     (tmp_path / "keys").mkdir()
     (tmp_path / "keys" / "keys.txt").write_text(f"CLIENT_RANDOM {'0' * 64} {'1' * 96}\n")
     (tmp_path / "teams.csv").write_text("login,team\nsomeone,orders\n")
+    (tmp_path / "lake-of-may").symlink_to(tmp_path / "lake")
     (tmp_path / "questions.sql").write_text("SELECT count(*) FROM sessions; SELECT 1;")
     for place in ("broker", "gateway"):
         (tmp_path / "captures" / place).mkdir(parents=True)
