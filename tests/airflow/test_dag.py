@@ -20,13 +20,13 @@ from tests.airflow.server import PATIENCE_S, end, states, variables, wait_until_
 from tests.e2e.truth import DATA
 from tests.readme.cluster import STARTED_OFTEN, Cluster, standalone
 from tests.readme.lakes import differing
-from tests.readme.printed import ROOT, follow, section
+from tests.readme.printed import DOCS, ROOT, follow, section
 from tests.shared import missing
 
 DAGS = ROOT / "airflow_dags"
 DATABASE = ROOT / ".venv-airflow" / "empty.db"
 INGEST = {"find": "success", "run": "success"}
-COMMANDS = section("With Airflow").commands()
+COMMANDS = section("Set up", DOCS / "airflow.md").commands()
 SERVER = COMMANDS.index("airflow standalone")
 LOCALLY, BEFORE, AFTER = COMMANDS[:5], COMMANDS[1:3] + COMMANDS[5:SERVER], COMMANDS[SERVER + 1 :]
 BY_HAND = LOCALLY[:3]

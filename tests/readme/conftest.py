@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.truth import captures
 from tests.readme.cluster import Cluster, standalone
-from tests.readme.printed import follow, section
+from tests.readme.printed import DOCS, follow, section
 
 SAID = "said.txt"
 
@@ -29,13 +29,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def used(folder: Path) -> Path:
-    """That folder after the commands of `Use it`, and what they printed in SAID."""
-    use = section("Use it")
-    for block in use.blocks("toml"):
+    """That folder after the commands of `Use it` and of `Settings`, and what they printed in SAID."""
+    use, settings = section("Use it"), section("Settings", DOCS / "running.md")
+    for block in settings.blocks("toml"):
         name = re.match(r"# (\S+)\n", block)
         assert name is not None, "the block does not say which file it is"
         (folder / name[1]).write_text(block, encoding="utf-8")
-    (folder / SAID).write_text(follow(use.commands(), folder, {}, 600), encoding="utf-8")
+    (folder / SAID).write_text(follow([*use.commands(), *settings.commands()], folder, {}, 600), encoding="utf-8")
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What README prints to be typed or copied: the blocks of a section, and its console blocks as a script."""
+"""What README and docs/ print to be typed or copied: the blocks of a section, and its console blocks as a script."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-README = ROOT / "README.md"
+README, DOCS = ROOT / "README.md", ROOT / "docs"
 HEADING = re.compile(r"^(#+) (.*)$", re.MULTILINE)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROMPT = "$ "
@@ -39,9 +39,9 @@ class Section:
         return found
 
 
-def section(title: str) -> Section:
-    """The section of README with that heading; blocks may hold lines that look like headings."""
-    text = README.read_text(encoding="utf-8")
+def section(title: str, page: Path = README) -> Section:
+    """The section of a page with that heading; blocks may hold lines that look like headings."""
+    text = page.read_text(encoding="utf-8")
     within = [match.span() for match in BLOCK.finditer(text)]
     headings = [one for one in HEADING.finditer(text) if not any(begin <= one.start() < end for begin, end in within)]
     ends = [one.start() for one in headings[1:]] + [len(text)]

@@ -1,4 +1,4 @@
-"""README's recipe for a cluster, followed on a standalone one: the tables are those of a run on one machine."""
+"""The recipe for a cluster, followed on a standalone one: the tables are those of a run on one machine."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from stompcap.spark import jars
 from stompcap.tables import TABLES
 from tests.readme.cluster import STARTED_OFTEN, Cluster, standalone
 from tests.readme.lakes import differing
-from tests.readme.printed import ROOT, follow, made_by_ci, section
+from tests.readme.printed import DOCS, ROOT, follow, made_by_ci, section
 from tests.shared import missing
 
-TITLE = "On a cluster"
+RECIPE = section("Submit a run", DOCS / "cluster.md")
 MEGABYTES = 12
 """Enough that both workers write for some tenths of a second."""
 
 
 def test_the_recipe_names_the_jars_that_fit() -> None:
-    assert f"--packages {jars.coordinates()} " in section(TITLE).text
+    assert f"--packages {jars.coordinates()} " in RECIPE.text
 
 
 def follow_recipe(cluster: Cluster, captures: Path, lake: Path) -> None:
     if not (ROOT / "dist" / "stompcap-env.tar.gz").exists():
         missing("dist/: make dist")
-    commands = section(TITLE).commands()
+    commands = RECIPE.commands()
     made = {command for command in commands if command.startswith("make ")}
     assert made <= made_by_ci()
     given = {"MASTER": cluster.master, "CAPTURES": str(captures), "LAKE": str(lake), **STARTED_OFTEN}

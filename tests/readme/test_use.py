@@ -1,4 +1,4 @@
-"""What README says a command line and a Python program do, done as it is printed there."""
+"""What README and docs/ say a command line and a Python program do, done as it is printed there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.readme.conftest import SAID
-from tests.readme.printed import ROOT, made_by_ci, section
+from tests.readme.printed import DOCS, ROOT, made_by_ci, section
 
 
 def test_what_to_try_is_made_by_ci() -> None:
@@ -36,7 +36,7 @@ def test_the_summary_is_printed_as_it_is_shown(used: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_python(folder: Path) -> None:
-    block, _ = section("From Python").blocks("python")
+    [block] = section("Examples", DOCS / "python.md").blocks("python")
     done = subprocess.run(
         [sys.executable, "-c", block + "print(packets.count(), frames.count())"],
         cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300, check=False,
@@ -51,7 +51,7 @@ def test_duckdb_polars_and_pandas_read_a_lake(tmp_path: Path) -> None:
     from stompcap.lake import tables as lakes
 
     lakes.create(str(tmp_path / "lake"))
-    _, block = section("From Python").blocks("python")
+    [block] = section("DuckDB, polars and pandas", DOCS / "sql.md").blocks("python")
     lines = [line for line in block.splitlines() if find_spec("polars") or "polars" not in line]  # polars is no dependency
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
