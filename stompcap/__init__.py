@@ -9,10 +9,10 @@ Captures to a lake, as the command `stompcap run` does; again with new captures,
 Its tables, each a Delta table in a folder of the lake (docs/tables.md has all columns):
 
     captures, streams, raw_frames, segments      what was captured, every octet of it
-    frames, sessions, subscriptions,             what it meant
+    frames, sessions, subscriptions, sends,      what it meant
     deliveries, transactions, receipts
-    ack_latency, heartbeats, compliance,         how well it went
-    compliance_findings, compliance_summary
+    journeys, destination_minutes, ack_latency,  how well it went
+    heartbeats, compliance_findings, incidents
 
 With Spark, and without:
 

@@ -17,7 +17,7 @@ OBSERVED = {
     "F": "one frame",
     "H": "the headers of one frame",
     "S": "the session before it",
-    "T": "the clock",
+    "T": "times",
     "X": "more than one session",
     "L": "a layer between TCP and STOMP",
 }
@@ -53,7 +53,7 @@ def explain_rule(rule_id: str, settings: Settings | None = None) -> str:
             f"level      {spelled(rule.level_text)}",
             f"versions   {', '.join(rule.versions)}",
             f"applies to {'client and server' if rule.side == 'both' else rule.side}",
-            f"judged by  {OBSERVED[rule.observed]}",
+            f"needs      {OBSERVED[rule.observed]}",
             f"clause     {rule.clause}",
         ]),
         textwrap.fill(rule.explanation, WIDTH),

@@ -30,7 +30,7 @@ LINE = 140  # characters of a line of text; tables have rows of any length
 
 HEAD = """# What real brokers and clients break
 
-Generated from the bundled recordings (`data/`) by `make docs`.
+What follows comes from the bundled recordings (`data/`).
 
 ## MUST rules broken in clean sessions
 
