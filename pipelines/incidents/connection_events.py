@@ -1,0 +1,103 @@
+"""Events of connections that do not come about or do not last: refusals, resets of SYN, loops, storms, ERRORs.
+
+`WHO` stands for the SQL that names a session's client (kind and name), `s` for its row of sessions, `p` for that of streams.
+"""
+
+# ruff: noqa: S608  the SQL consists of our own constants only
+
+from __future__ import annotations
+
+from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS, alike, error_text, many
+from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
+from stompcap.options import STOMP_PORTS
+from stompcap.tables.outcomes import NOT_SETTLED
+
+EQUAL, EQUAL_WITHIN_S = 3, 600
+"""So many refusals, resets or ERRORs of one client within so many seconds are an incident."""
+
+LOOPS, LOOP_WITHIN_S, SHORT_S = 5, 600, 120
+"""So many connections of a client, none of which lives longer than `SHORT_S` or ends as it should, are a loop."""
+
+STORM, STORM_TIMES, STORM_PAST_MINUTES, STORM_LEAST_MINUTES = 60, 10, 60, 5
+"""So many connections of a client in a minute, and so many times the mean of the hour before (of five minutes or more), are a storm."""
+
+OWN_KINDS = "'refused', 'disconnect', 'capture_end', 'error', 'heartbeat_client', 'heartbeat_server', 'idle_cut', 'broker_stop'"
+"""Causes of a close that are no loop's: it was wanted, or is an incident of its own kind."""
+
+_PORTS = ", ".join(map(str, sorted(STOMP_PORTS)))
+_ENDED = "coalesce(s.closed_ns, s.last_ns, s.opened_ns)"
+_OF_SESSION = f"p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
+_SESSIONS = "FROM sessions s JOIN streams p ON p.stream_id = s.stream_id"
+_ENDS = "FROM ends s JOIN streams p ON p.stream_id = s.stream_id"
+_TEXT = error_text()
+
+REFUSED = many(f"""
+    SELECT {_OF_SESSION}, {alike(_TEXT)} AS what, {_TEXT} AS text, s.opened_ns AS begin_ns, {_ENDED} AS end_ns, 0 AS messages,
+           {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction, 0 AS stream_offset
+    {_SESSIONS} WHERE s.outcome = 'refused'""", EQUAL, EQUAL_WITHIN_S)  # fmt: skip
+"""CONNECTs answered with an ERROR."""
+
+UNANSWERED = many(f"""
+    SELECT {_OF_SESSION}, 'unanswered' AS what, {NO_TEXT} AS text, s.opened_ns AS begin_ns, {_ENDED} AS end_ns, 0 AS messages,
+           ({_ENDED} - s.opened_ns) / 1e9 AS amount, s.stream_id, 'c2s' AS direction, 0 AS stream_offset
+    {_SESSIONS} WHERE s.outcome = 'unanswered' AND s.gap_octets = 0 AND s.closed_ns IS NOT NULL""", EQUAL, EQUAL_WITHIN_S)  # fmt: skip
+"""CONNECTs without an answer up to the close, no byte being missing."""
+
+CONNECT_REFUSED = many(f"""
+    SELECT p.source, 'client' AS subject_kind, p.client_ip AS subject, {NO_TEXT} AS server_product,
+           concat(p.server_ip, ':', CAST(p.server_port AS STRING)) AS what, k.login AS text, p.first_ns AS begin_ns, p.last_ns AS end_ns,
+           0 AS messages, {NO_NUMBER} AS amount, p.stream_id, {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset
+    FROM streams p LEFT JOIN (
+        SELECT c.source, s.client_ip, s.server_port, CASE WHEN min({SUBJECT}) = max({SUBJECT}) THEN min({SUBJECT}) END AS login
+        FROM sessions s JOIN streams c ON c.stream_id = s.stream_id WHERE {SUBJECT_KIND} = 'login'
+        GROUP BY c.source, s.client_ip, s.server_port
+    ) k ON k.source = p.source AND k.client_ip = p.client_ip AND k.server_port = p.server_port
+    WHERE p.syn_seen AND p.synack_seen IS NOT TRUE AND p.close_kind = 'rst' AND p.closed_by = 'server'
+      AND p.octets_c2s = 0 AND p.octets_s2c = 0
+      AND (p.server_port IN ({_PORTS}) OR p.server_port IN (SELECT server_port FROM sessions))
+      AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = p.source AND o.server_ip = p.server_ip AND p.first_ns >= o.begin_ns
+                      AND (o.end_ns IS NULL OR p.first_ns < o.end_ns))""", EQUAL, EQUAL_WITHIN_S)  # fmt: skip
+"""TCP connections refused by a RST, outside the times in which the broker is known to be stopped; `text` is the login, if the address has
+one alone."""
+
+RECONNECT_LOOP = many(f"""
+    SELECT source, subject_kind, subject, min(server_product) AS server_product, min(what) AS what, {NO_TEXT} AS text,
+           min(opened_ns) AS begin_ns, max(closed_ns) AS end_ns, CAST(sum(unsettled) AS BIGINT) AS messages,
+           avg(lifetime_s) AS amount, min(stream_id) AS stream_id, {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset
+    FROM (
+        SELECT {_OF_SESSION}, concat(s.server_ip, ':', CAST(s.server_port AS STRING)) AS what, s.opened_ns, s.closed_ns,
+               coalesce(d.unsettled, 0) AS unsettled, (s.closed_ns - s.opened_ns) / 1e9 AS lifetime_s, s.stream_id
+        {_ENDS} LEFT JOIN (SELECT stream_id, count_if({NOT_SETTLED.sql()}) AS unsettled FROM deliveries GROUP BY stream_id) d
+        ON d.stream_id = s.stream_id
+        WHERE s.outcome = 'connected' AND s.cause NOT IN ({OWN_KINDS}) AND s.closed_ns - s.opened_ns <= {SHORT_S * SECOND_NS}
+          AND (s.cause <> 'unknown' OR s.stream_id IN (SELECT stream_id FROM subscriptions))
+    ) short GROUP BY source, subject_kind, subject, CAST(floor(closed_ns / 1e9) AS BIGINT), what""", LOOPS, LOOP_WITHIN_S)  # fmt: skip
+"""Seconds in which short connections of a client ended without DISCONNECT, or ERROR, or another reason that is said elsewhere.
+
+A producer may leave by a bare FIN; of those without a subscription only what was broken off counts.
+"""
+
+STORMS = f"""
+    SELECT source, subject_kind, subject, server_product, 'storm' AS what, {NO_TEXT} AS text, minute * 60000000000 AS begin_ns,
+           (minute + 1) * 60000000000 AS end_ns, 0 AS messages, CAST(connections AS DOUBLE) AS amount, stream_id,
+           {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset
+    FROM (
+        SELECT *, coalesce(sum(connections) OVER (PARTITION BY source, subject_kind, subject ORDER BY minute
+                           RANGE BETWEEN {STORM_PAST_MINUTES} PRECEDING AND 1 PRECEDING), 0) AS before
+        FROM (
+            SELECT {_OF_SESSION.replace("s.server_product", "min(s.server_product) AS server_product")},
+                   CAST(floor(s.opened_ns / 6e10) AS BIGINT) AS minute, count(*) AS connections, min(s.stream_id) AS stream_id
+            {_SESSIONS} WHERE s.outcome = 'connected'
+            GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, CAST(floor(s.opened_ns / 6e10) AS BIGINT)) minutes) counted
+    JOIN (SELECT source AS seen_source, CAST(floor(min(first_ns) / 6e10) AS BIGINT) AS first_minute FROM captures GROUP BY source) seen
+    ON seen_source = source
+    WHERE connections >= {STORM} AND minute - first_minute >= {STORM_LEAST_MINUTES}
+      AND connections >= {STORM_TIMES} * before / least(minute - first_minute, {STORM_PAST_MINUTES})"""
+"""Minutes in which a client opened many more connections than in the hour before, of which some was captured."""
+
+ERRORS = many(f"""
+    SELECT {_OF_SESSION}, {alike(_TEXT)} AS what, {_TEXT} AS text, {_ENDED} AS begin_ns, {_ENDED} AS end_ns, 0 AS messages,
+           {NO_NUMBER} AS amount, s.stream_id, {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset
+    {_ENDS} WHERE s.error_message IS NOT NULL AND s.outcome <> 'refused' AND s.cause NOT IN ('broker_stop', 'idle_cut')""",
+    EQUAL, EQUAL_WITHIN_S)  # fmt: skip
+"""Sessions that got an ERROR, by what it says."""

@@ -1,0 +1,89 @@
+"""Which connections are flagged as refused, looping, too many or answered with ERRORs: cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.incidents import connection_events as kinds
+from tests.pipelines.incidents.connections import Traffic, told
+
+WRONG = {"outcome": "refused", "close_cause": "refused", "error_message": "Bad CONNECT", "error_detail": "Access refused for user 'x'\n"}
+NO_ANSWER = {"octets_c2s": 0, "octets_s2c": 0, "synack_seen": False, "close_kind": "rst", "closed_by": "server", "protocol": "other"}
+SAID = "login billing Bad CONNECT: Access refused for user 'x'"
+
+
+def repeated(times: int, every: float, lives: float = 0.5, begin: float = 0, traffic: Traffic | None = None, **values: Any) -> Traffic:
+    found = traffic or Traffic()
+    for number in range(times):
+        found.session(begin + number * every, begin + number * every + lives, **values)
+    return found
+
+
+def resets(times: int, every: float, traffic: Traffic | None = None, **values: Any) -> Traffic:
+    found = traffic or Traffic()
+    for number in range(times):
+        found.tcp(number * every, number * every + 0.001, **NO_ANSWER | values)
+    return found
+
+
+def consumers(times: int, every: float, lives: float, **values: Any) -> Traffic:
+    found = Traffic()
+    for number in range(times):
+        found.session(number * every, number * every + lives, **values).of_last("subscriptions", subscribe_offset=90)
+    return found
+
+
+CASES = {
+    "a wrong password in a loop": (kinds.REFUSED, repeated(38, 2, **WRONG), [f"{SAID} x38"]),
+    "a wrong password, a minute between": (kinds.REFUSED, repeated(5, 60, **WRONG), [f"{SAID} x5"]),
+    "a wrong password once": (kinds.REFUSED, repeated(1, 2, **WRONG), []),
+    "three in a day": (kinds.REFUSED, repeated(3, 1100, **WRONG), []),
+    "a masked login is none": (
+        kinds.REFUSED, repeated(3, 2, login="***", client_id="pay-7", **WRONG),
+        ["client pay-7 Bad CONNECT: Access refused for user 'x' x3"],
+    ),
+    "an address where there is no name": (
+        kinds.REFUSED, repeated(3, 2, login=None, **WRONG), ["client 10.0.0.5 Bad CONNECT: Access refused for user 'x' x3"],
+    ),
+    "a trace of Java is left out": (
+        kinds.REFUSED, repeated(3, 2, **WRONG | {"error_detail": "java.lang.SecurityException: no\n\tat x"}),
+        ["login billing Bad CONNECT x3"],
+    ),
+    "numbers do not tell texts apart": (
+        kinds.REFUSED, repeated(2, 2, traffic=repeated(2, 2, **WRONG | {"error_detail": "try 1"}), **WRONG | {"error_detail": "try 2"}),
+        ["login billing Bad CONNECT: try # x4"],
+    ),
+    "no answer": (kinds.UNANSWERED, repeated(3, 30, lives=20, outcome="unanswered"), ["login billing unanswered x3"]),
+    "no answer that was captured": (kinds.UNANSWERED, repeated(3, 30, outcome="unanswered", gap_octets=9), []),
+    "SYNs refused": (kinds.CONNECT_REFUSED, resets(10, 3), ["client 10.0.0.5 10.0.0.1:61613 x10"]),
+    "SYNs refused at a port of something else": (kinds.CONNECT_REFUSED, resets(10, 3, server_port=8080), []),
+    "SYNs refused at a port that spoke STOMP": (
+        kinds.CONNECT_REFUSED, resets(10, 3, Traffic().session(-90, -60, stream={"server_port": 8080}), server_port=8080),
+        ["client 10.0.0.5 10.0.0.1:8080 x10"],
+    ),
+    "consumers that come and go": (kinds.RECONNECT_LOOP, consumers(11, 8, 6), ["login billing 10.0.0.1:61613 x11"]),
+    "consumers that leave as they should": (kinds.RECONNECT_LOOP, consumers(11, 8, 6, close_cause="disconnect"), []),
+    "consumers that live long": (kinds.RECONNECT_LOOP, consumers(5, 150, 140), []),
+    "consumers cut at once": (kinds.RECONNECT_LOOP, consumers(11, 0, 6), []),
+    "producers that leave by a bare FIN": (kinds.RECONNECT_LOOP, repeated(11, 8, 6), []),
+    "producers that are reset": (kinds.RECONNECT_LOOP, repeated(11, 8, 6, close_cause="reset"), ["login billing 10.0.0.1:61613 x11"]),
+    "a storm": (
+        kinds.STORMS, repeated(100, 0.5, begin=1205, traffic=repeated(20, 60)), ["login billing storm x1"],
+    ),
+    "as many as ever": (kinds.STORMS, repeated(1000, 0.5), []),
+    "many before the past is known": (kinds.STORMS, repeated(100, 0.5, begin=60), []),
+    "an ERROR again and again": (
+        kinds.ERRORS, repeated(4, 9, 8, close_cause="error", error_message="precondition_failed"), ["login billing precondition_failed x4"],
+    ),
+    "different ERRORs": (
+        kinds.ERRORS, Traffic().session(0, 1, error_message="a").session(2, 3, error_message="b").session(4, 5, error_message="c"), [],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_flagged(case: str) -> None:
+    sql, traffic, expected = CASES[case]
+    assert told(traffic, sql) == expected
