@@ -13,9 +13,14 @@ from data.recorder.process import Process
 
 
 class Sniffer:
-    """Records one address's STOMP ports into `path`; precision is nano or micro; editcap makes pcapng."""
+    """Records one address's STOMP ports into `path`; precision is nano or micro; editcap makes pcapng.
 
-    def __init__(self, path: Path, address: str, ports: tuple[int, ...], precision: str, log: Path) -> None:
+    `passing` is another filter than of that address and these ports.
+    """
+
+    def __init__(
+        self, path: Path, address: str, ports: tuple[int, ...], precision: str, log: Path, passing: str = ""
+    ) -> None:
         self.path = path
         # Named .pcap in the scratch folder: Ubuntu's AppArmor profile lets tcpdump write nothing else.
         self.pcap = log.with_suffix(".pcap")
@@ -23,7 +28,7 @@ class Sniffer:
         self.process = Process(
             ["tcpdump", "-U", "-n", "-Z", "root", "-i", "lo", "-s", "0", "-B", "65536",
              f"--time-stamp-precision={precision}", "-w", str(self.pcap),
-             f"host {address} and (" + " or ".join(f"tcp port {port}" for port in ports) + ")"],
+             passing or f"host {address} and (" + " or ".join(f"tcp port {port}" for port in ports) + ")"],
             self.log)
 
     def __enter__(self) -> Sniffer:

@@ -25,16 +25,22 @@ def to(destination: str, body: bytes) -> list[tuple[str, str]]:
 class Conversation:
     """The connection so far. A frame of the server is followed by an LF, as RabbitMQ writes it."""
 
-    def __init__(self, dice: Random, note: str = "", version: str = "1.2", over: str = "") -> None:
-        """`over` names the transport (stompcap.generate.transports.OVER) that carries it, none of which changes what the dice give."""
+    def __init__(
+        self, dice: Random, note: str = "", version: str = "1.2", over: str = "", begin_ns: int = 0, port: int = 0
+    ) -> None:
+        """`over` names the transport (stompcap.generate.transports.OVER) that carries it, none of which changes what the dice give.
+
+        It begins at `begin_ns`; of port 0 the dice decide.
+        """
         self.dice = dice
         self.version = version
-        port = dice.randrange(32_768, 60_000)
+        port = port or dice.randrange(32_768, 60_000)
         initial = dice.getrandbits(32), dice.getrandbits(32)
         self.wire = carried_by(over, port, initial, version) if over else Wire(port, initial)
         self.truth = Truth(port, note)
         self._receipts: list[Row] = []
         self._messages = 0
+        self.wire.wait_until(begin_ns)
         self.wire.open()
 
     def pause(self, least_ms: float, most_ms: float) -> None:

@@ -23,9 +23,15 @@ FIRST_CLIENT = 10 << 24
 class Group:
     """Sessions laid out as pcap records in time order, and the positions of the columns to patch."""
 
-    def __init__(self, sessions: Sequence[Session], spread_ns: int = 100_000_000, among: int = 0) -> None:
-        """Starts of sessions, or of the first `among` of them, are spread over some time: connections overlap but do not begin at once."""
+    def __init__(
+        self, sessions: Sequence[Session], spread_ns: int = 100_000_000, among: int = 0, hosts: Sequence[int] = ()
+    ) -> None:
+        """Starts of sessions, or of the first `among` of them, are spread over some time: connections overlap but do not begin at once.
+
+        `hosts` numbers the clients' addresses where some sessions share one.
+        """
         self.sessions = sessions
+        self.hosts = np.array(hosts or range(len(sessions)), dtype=np.int64)
         self.frames = sum(session.frames for session in sessions)
         self.starts = [slot * spread_ns // (among or len(sessions)) for slot in range(len(sessions))]
         packets = sorted(
@@ -66,7 +72,7 @@ class Group:
         """The octets of the clone of that number; valid until the next call."""
         ns = EPOCH_NS + number * self.span_ns + self.ns
         self._put(self.start, np.stack((ns // 1_000_000_000, ns % 1_000_000_000), axis=1).astype("<u4"))
-        client = FIRST_CLIENT + 1 + number * len(self.sessions) + self.slot
+        client = FIRST_CLIENT + 1 + number * (int(self.hosts.max()) + 1) + self.hosts[self.slot]
         self._put(self.address, client.astype(">u4").reshape(-1, 1))
         for at, known in zip(self._sums, self._known, strict=True):  # RFC 1624, equation 3
             self._put(at, (-(known + (client >> 16) + (client & 0xFFFF)) % 0xFFFF).astype(">u2").reshape(-1, 1))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 from stompcap.generate.conversation import MS, Conversation, to
+from stompcap.generate.days.planted import KINDS, day
 from stompcap.generate.passed_on import ACTIVEMQ, RABBITMQ, passed_on
 from stompcap.generate.silences import broken_heart_beats
 from stompcap.generate.transcript import events
@@ -24,14 +26,17 @@ PROBES = 4  # health checks among the connections behind a balancer
 class Wanted:
     """How much is asked for: connections of a group, messages of each, seconds that rotated connections live, rules to break.
 
-    `over` is the transport that carries them (stompcap.generate.transports.OVER), none for plain TCP.
+    `over` is the transport that carries them (stompcap.generate.transports.OVER), none for plain TCP. `hourly` is the messages of the
+    busiest hour of a day, `incidents` what is planted there; `duration_s` is what the profile takes for usual where it is 0.
     """
 
     connections: int = 20
     messages: int = 50
-    duration_s: int = 7 * DAY_S
+    duration_s: int = 0
     rules: Sequence[str] = ()
     over: str = ""
+    hourly: int = 3_600
+    incidents: Sequence[str] = ()
 
 
 def normal(dice: Random, wanted: Wanted) -> Conversation:
@@ -105,8 +110,9 @@ def rotation(dice: Random, wanted: Wanted) -> Conversation:
     talk = Conversation(dice, "rotation", over=wanted.over)
     talk.connect(beats=("60000,60000", "60000,60000"))
     talk.subscribe(QUEUE)
-    end, beat = talk.wire.ns + wanted.duration_s * 1000 * MS, BEAT_S * 1000 * MS
-    times = [(talk.wire.ns + number * beat, "beat") for number in range(1, wanted.duration_s * 1000 * MS // beat)]
+    lives_ns, beat = (wanted.duration_s or 7 * DAY_S) * 1000 * MS, BEAT_S * 1000 * MS
+    end = talk.wire.ns + lives_ns
+    times = [(talk.wire.ns + number * beat, "beat") for number in range(1, lives_ns // beat)]
     times += [(dice.randrange(talk.wire.ns // 1000, end // 1000) * 1000, "message") for _ in range(wanted.messages)]
     for ns, what in sorted(times):
         talk.wire.wait_until(ns)
@@ -169,7 +175,27 @@ ONE: dict[str, Callable[[Random, Wanted], Conversation]] = {
 PASSED_ON = {"journeys": RABBITMQ, "journeys-activemq": ACTIVEMQ}
 """Groups whose connections share a broker and a clock."""
 
-PROFILES = (*(name for name in ONE if name != "carried"), "violations", *PASSED_ON, *OVER)
+DAYS = {"day": DAY_S, "incidents": 3_600}
+"""Hours of many services, and how long they take where nothing else is asked for."""
+
+PROFILES = (*(name for name in ONE if name != "carried"), "violations", *PASSED_ON, *DAYS, *OVER)
+
+
+@dataclass(frozen=True)
+class Lived:
+    """The connections of hours, the number of each one's host, and the incidents planted in them; times count from the beginning."""
+
+    talks: Sequence[tuple[Session, Conversation]]
+    hosts: Sequence[int]
+    incidents: Sequence[dict[str, Any]]
+
+
+def lived(name: str, seed: int, wanted: Wanted) -> Lived:
+    """A day on which nothing is wrong, or incidents: all kinds where none is named."""
+    dice = Random(seed)  # noqa: S311 - traffic that anyone can make again is wanted
+    kinds = () if name == "day" else wanted.incidents or tuple(KINDS)
+    clock, rows = day(dice, wanted.duration_s or DAYS[name], wanted.hourly / 3_600, kinds)
+    return Lived([(talk.session(), talk) for _, talk in clock.talks], [host for host, _ in clock.talks], rows)
 
 
 def made(name: str, seed: int, wanted: Wanted) -> list[tuple[Session, Conversation]]:

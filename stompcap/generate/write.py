@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stompcap.generate.group import EPOCH_NS, FILE_HEADER, FIRST_CLIENT, Group
-from stompcap.generate.profiles import PASSED_ON, Wanted, made
+from stompcap.generate.profiles import DAYS, PASSED_ON, Lived, Wanted, lived, made
 from stompcap.generate.transports import PROBE
 from stompcap.generate.truth import totals
 
@@ -48,10 +48,11 @@ def generate(path: Path, request: Request) -> Written:
 
     The same request gives the same octets.
     """
-    talks = made(request.profile, request.seed, request.wanted)
+    hours = lived(request.profile, request.seed, request.wanted) if request.profile in DAYS else Lived((), (), ())
+    talks = hours.talks or made(request.profile, request.seed, request.wanted)
     probes = sum(talk.truth.note == PROBE for _, talk in talks)
-    apart = {"spread_ns": 0} if request.profile in PASSED_ON else {}
-    group = Group([session for session, _ in talks], among=len(talks) - probes, **apart)
+    apart = {"spread_ns": 0} if request.profile in PASSED_ON or hours.talks else {}
+    group = Group([session for session, _ in talks], among=len(talks) - probes, hosts=hours.hosts, **apart)
     clones = max(1, -(-(request.octets - len(FILE_HEADER)) // len(group.octets)))
     if request.profile == "rotation":
         clones, paths = 1, _rotated(path, group, request.file_s)
@@ -72,10 +73,12 @@ def generate(path: Path, request: Request) -> Written:
         "groups": clones,
         "group_ns": group.span_ns,
         "connections": [
-            truth.placed(str(ipaddress.ip_address(FIRST_CLIENT + 1 + slot)), EPOCH_NS + group.starts[slot])
+            truth.placed(str(ipaddress.ip_address(FIRST_CLIENT + 1 + int(group.hosts[slot]))), EPOCH_NS + group.starts[slot])
             for slot, truth in enumerate(truths)
         ],
     }
+    if hours.incidents:
+        content["incidents"] = [row | {"begin_ns": EPOCH_NS + row["begin_ns"]} for row in hours.incidents]
     beside = path.with_suffix(".truth.json")
     with beside.open("w", encoding="utf-8") as file_of_truth:
         json.dump(content, file_of_truth, indent=1)

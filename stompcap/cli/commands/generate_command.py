@@ -16,7 +16,10 @@ from stompcap.visible import visible
 if TYPE_CHECKING:
     from stompcap.generate.write import Request
 
-NAMES = "normal, slow-consumer, broken-heart-beats, violations, loss, rotation, websocket, deflate, sockjs, tls12, tls13, wss, proxy"
+NAMES = (
+    "normal, slow-consumer, broken-heart-beats, violations, loss, rotation, journeys, journeys-activemq, day, incidents, "
+    "websocket, deflate, sockjs, tls12, tls13, wss, proxy"
+)
 MOST_MESSAGES, MOST_BEATS = 200_000, 2_000_000
 """Of all connections of a group together: it is held in memory, some 2 GB then."""
 
@@ -33,7 +36,8 @@ Profile = Annotated[
     typer.Option(
         "--profile",
         metavar="NAME",
-        help=f"{NAMES}. journeys are producers and consumers of one broker; the last seven are one conversation, carried by each of these.",
+        help=f"{NAMES}. journeys are producers and consumers of one broker; day is services that are well, incidents an hour of them "
+        "with known incidents; the last seven are one conversation, carried by each of these.",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed and options give the same bytes.")]
@@ -47,8 +51,24 @@ Size = Annotated[
     ),
 ]
 Connections = Annotated[int, typer.Option("--connections", min=1, max=10_000, help="Connections of a group; not of violations.")]
-Messages = Annotated[int, typer.Option("--messages", min=1, max=100_000, help="MESSAGE frames of each connection.")]
-Duration = Annotated[str, typer.Option("--duration", help="How long the connections of rotation live.")]
+Messages = Annotated[
+    int | None,
+    typer.Option(
+        "--messages",
+        min=1,
+        max=100_000,
+        help="MESSAGE frames of each connection (default 50); of day and incidents, SEND frames of the busiest hour (default 3600).",
+        show_default=False,
+    ),
+]
+Duration = Annotated[
+    str | None,
+    typer.Option(
+        "--duration",
+        help="How long the connections of rotation live (default 7d), or the time that day (24h) and incidents (1h) take.",
+        show_default=False,
+    ),
+]
 Rotate = Annotated[str, typer.Option("--rotate", help="The time that each file of rotation takes.")]
 Rules = Annotated[
     str, typer.Option("--rules", help="Rules to break, comma-separated; default all that have an example.", show_default=False)
@@ -66,8 +86,8 @@ def generate(
     seed: Seed = 0,
     size: Size = None,
     connections: Connections = 20,
-    messages: Messages = 50,
-    duration: Duration = "7d",
+    messages: Messages = None,
+    duration: Duration = None,
     rotate: Rotate = "1h",
     rules: Rules = "",
     as_json: common.Json = False,
@@ -80,8 +100,9 @@ def generate(
     from stompcap.generate.write import Request
     from stompcap.generate.write import generate as write
 
-    lives, each = common.seconds("--duration", duration), common.seconds("--rotate", rotate)
-    wanted = Wanted(connections, messages, lives, tuple(filter(None, (word.strip().upper() for word in rules.split(",")))))
+    lives, each = common.seconds("--duration", duration) if duration else 0, common.seconds("--rotate", rotate)
+    broken = tuple(filter(None, (word.strip().upper() for word in rules.split(","))))
+    wanted = Wanted(connections, messages or 50, lives, broken, hourly=messages or 3_600)
     request = Request(profile, seed, _octets(size), each, wanted)
     _demand(request)
     common.demand_place(output, "name another file")
@@ -115,7 +136,7 @@ def _octets(size: str | None) -> int:
 
 def _demand(request: Request) -> None:
     """Raise UsageError for what cannot be generated."""
-    from stompcap.generate.profiles import BEAT_S, PROFILES
+    from stompcap.generate.profiles import BEAT_S, DAY_S, DAYS, PROFILES
     from stompcap.rules import RULES
 
     if request.profile not in PROFILES:
@@ -124,11 +145,16 @@ def _demand(request: Request) -> None:
         raise UsageError("--rules: only violations break rules by choice; add --profile violations")
     if request.profile == "rotation" and request.octets:
         raise UsageError("--size: rotation is as large as --connections, --messages and --duration make it; leave --size out")
+    if request.profile in DAYS:
+        most = request.wanted.hourly * (request.wanted.duration_s or DAYS[request.profile]) // 3_600
+        if most > MOST_MESSAGES:
+            raise UsageError(f"--messages times the hours of --duration is {most:,}, at most {MOST_MESSAGES:,}; generate less")
+        return
     of_all = request.wanted.connections * request.wanted.messages
     if request.profile not in ("violations", "broken-heart-beats") and of_all > MOST_MESSAGES:
         remedy = "generate fewer" if request.profile == "rotation" else "repeat a smaller group with --size"
         raise UsageError(f"--connections times --messages is {of_all:,}, at most {MOST_MESSAGES:,}; {remedy}")
-    if request.profile == "rotation" and request.wanted.connections * (request.wanted.duration_s // BEAT_S) > MOST_BEATS:
+    if request.profile == "rotation" and request.wanted.connections * ((request.wanted.duration_s or 7 * DAY_S) // BEAT_S) > MOST_BEATS:
         raise UsageError(f"--connections times --duration makes more than {MOST_BEATS:,} heart-beats; generate fewer or shorter ones")
     known = {rule.id for rule in RULES if rule.breaks and rule.observed != "L"}
     unknown = [rule for rule in request.wanted.rules if rule not in known]
