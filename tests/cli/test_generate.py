@@ -37,6 +37,8 @@ def test_a_capture_and_its_truth_are_written(tmp_path: Path, capsys: Said, monke
         (["--profile", "rotation", "--rotate", "soon"], 2, "--rotate soon: must be a duration"),
         (["--connections", "10000"], 2, "--connections times --messages is 500,000, at most 200,000"),
         (["--profile", "rotation", "--duration", "3650d"], 2, "--connections times --duration makes more than 2,000,000 heart-beats"),
+        (["--profile", "day", "--size", "1GB"], 2, "--size: day is as large as"),
+        (["--profile", "day", "--messages", "9000"], 2, "--messages times the hours of --duration is 216,000, at most 200,000"),
         (["--connections", "0"], 2, "Invalid value for '--connections'"),
     ],
 )

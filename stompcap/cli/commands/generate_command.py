@@ -143,8 +143,8 @@ def _demand(request: Request) -> None:
         raise UsageError(f"--profile {visible(request.profile, 20)}: must be one of {NAMES}")
     if request.wanted.rules and request.profile != "violations":
         raise UsageError("--rules: only violations break rules by choice; add --profile violations")
-    if request.profile == "rotation" and request.octets:
-        raise UsageError("--size: rotation is as large as --connections, --messages and --duration make it; leave --size out")
+    if request.profile in ("rotation", *DAYS) and request.octets:
+        raise UsageError(f"--size: {request.profile} is as large as --connections, --messages and --duration make it; leave --size out")
     if request.profile in DAYS:
         most = request.wanted.hourly * (request.wanted.duration_s or DAYS[request.profile]) // 3_600
         if most > MOST_MESSAGES:
