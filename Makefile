@@ -68,6 +68,7 @@ score: setup ## Print how many stream sides of public traces are put together as
 record: setup ## Record the bundled captures anew from real brokers on this machine (needs root)
 	$(PY) -m data.recorder data
 	$(PY) -m data.recorder.transports data/transports
+	$(PY) -m data.recorder.incidents data/incidents
 
 dist: setup ## Build the wheel and an environment for the workers of a cluster, into dist/
 	@.ci/dist

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,12 +26,17 @@ def main() -> int:
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     names = given.broker or list(BALANCERS)
+    overs = [threading.Event() for _ in names]
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "stompcap"
     try:
         ensure(names, {"haproxy": "haproxy"})
         with tempfile.TemporaryDirectory(prefix="stompcap-record-") as scratch, ThreadPoolExecutor() as pool:
-            for path in pool.map(lambda name: record(given.outdir, cache, Path(scratch), name), names):
-                print(f"{path.name}: {path.stat().st_size} octets", flush=True)
+            try:
+                for path in pool.map(lambda name, over: record(given.outdir, cache, Path(scratch), name, over), names, overs):
+                    print(f"{path.name}: {path.stat().st_size} octets", flush=True)
+            finally:
+                for over in overs:
+                    over.set()
     except MissingNeedError as error:
         print(f"data.recorder.incidents: {error}", file=sys.stderr)
         return 3

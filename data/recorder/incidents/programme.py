@@ -41,7 +41,7 @@ def mailer_works(link: Link) -> None:
             link.scene.rest(0.03)
             link.client.settle(message, 0)
     if not link.scene.over.is_set():
-        link.scene.note("consumer_stalled", "login", "mailer", "/queue/mail", beats=link.client.log.heartbeat_c2s_ms)
+        link.scene.note("consumer_stalled", "login", "mailer", "/queue/mail", heartbeat_ms=link.client.log.heartbeat_c2s_ms)
         link.client.hush()
         link.client.stopped = True
         link.client.reader.join(2)
@@ -87,11 +87,12 @@ def listens(link: Link) -> None:
 def stops_by(link: Link) -> None:
     """A service that connects now and then, sends a few messages and leaves: harmless."""
     for number in range(3):
-        link.client.ask("SEND", [("destination", "/queue/audit"), ("content-type", "text/plain")], b"entry %d" % number)
+        headers = [("destination", "/queue/audit"), ("content-type", "text/plain"), ("content-length", "7")]
+        link.client.ask("SEND", headers, b"entry %d" % number)
         link.scene.rest(0.2)
 
 
-SERVICES = [
+SERVICES = [  # in the order in which they begin
     Service("shop", "127.0.1.11", produces({"/queue/orders": 1.2})),
     Service("warehouse", "127.0.1.12", consumes("/queue/orders", warehouse)),
     Service("sensors", "127.0.1.13", produces({"/queue/readings": 0.6}, receipts=0)),
@@ -100,7 +101,7 @@ SERVICES = [
     Service("auditor", "127.0.1.16", consumes("/queue/audit", warehouse)),
     Service("crm", "127.0.1.17", produces({"/queue/invoices": 3.2, "/queue/mail": 0.8})),
     Service("billing", "127.0.1.18", billing_works),
-    Service("mailer", "127.0.1.19", mailer_works, (5_000, 5_000)),
+    Service("mailer", "127.0.1.19", mailer_works, (5_000, 5_000), beatless=("artemis",)),
     Service("scheduler", "127.0.1.20", produces({"/queue/jobs": 1.2}, receipts=0)),
     Service("flaky", "127.0.1.21", flaky_works, None, again_s=(0.8, 1.2)),
     Service("reporting", "127.0.1.22", reporting_works, None, again_s=(1.9, 2.1)),
@@ -114,4 +115,4 @@ STRANGERS = ("reporting",)
 def known_from_the_start(scene: Scene) -> None:
     """What is wrong all the time."""
     scene.note("refused", "login", "reporting")
-    scene.note("backlog", "destination", "/queue/ledger", "/queue/ledger")
+    scene.note("no_consumer", "destination", "/queue/ledger", "/queue/ledger")

@@ -34,8 +34,8 @@ def balancer(home: Path, address: str, broker: str, stack: ExitStack) -> None:
     process.wait_until(lambda: listens(address, PORT), 10, "haproxy")
 
 
-def record(out: Path, cache: Path, scratch: Path, name: str) -> Path:
-    """One broker, from its first client to the end, which is some minutes later."""
+def record(out: Path, cache: Path, scratch: Path, name: str, over: threading.Event) -> Path:
+    """One broker, from its first client to the end, which is some minutes later; nothing is written where `over` is set before."""
     out.mkdir(parents=True, exist_ok=True)
     broker, path = BROKERS[name](scratch / name, cache), out / f"{name}_incidents.pcapng"
     users = [user_of(name, service.login) for service in SERVICES]
@@ -44,7 +44,7 @@ def record(out: Path, cache: Path, scratch: Path, name: str) -> Path:
     passing = f"tcp port {PORT} and host {broker.address}"
     if name in BEFORE_THE_BALANCER:
         passing = f"tcp port {PORT} and (host {broker.address} or host {between}) and not (host {broker.address} and host {between})"
-    scene = Scene(name, (broker.address, PORT), (between, PORT))
+    scene = Scene(name, (broker.address, PORT), (between, PORT), over)
     with ExitStack() as stack:
         stack.enter_context(broker.running(known))
         balancer(broker.home / "haproxy", between, broker.address, stack)
@@ -61,9 +61,12 @@ def record(out: Path, cache: Path, scratch: Path, name: str) -> Path:
         scene.rest(3)
         broker.process.__enter__()  # the same command again; the context that runs it ends it
         scene.rest(END_S - scene.seconds())
+        early = scene.over.is_set()
         scene.over.set()
         for thread in threads:
             thread.join(10)
+        if early:
+            raise RuntimeError(f"{path.name}: ended before its time")
     _write_truth(path, scene, users)
     return path
 

@@ -31,8 +31,8 @@ class Scene:
     broker: str
     direct: tuple[str, int]
     balanced: tuple[str, int]
+    over: threading.Event
     begun_ns: int = 0
-    over: threading.Event = field(default_factory=threading.Event)
     incidents: list[Incident] = field(default_factory=list)
     sessions: int = 0
 
@@ -103,12 +103,13 @@ class Link:
 
 @dataclass
 class Service:
-    """One login, and what it does with a connection; `address` is its own on loopback."""
+    """One login, and what it does with a connection; `address` is its own, `beatless` the brokers with which it agrees on no beats."""
 
     login: str
     address: str
     work: Callable[[Link], None]
     beats: tuple[int, int] | None = (10_000, 10_000)
+    beatless: tuple[str, ...] = ()
     balanced: bool = False
     again_s: tuple[float, float] = (1.0, 2.5)
 
@@ -122,7 +123,7 @@ class Service:
             except OSError:
                 scene.rest(dice.uniform(*self.again_s))
                 continue
-            if not link.connect(self.beats):
+            if not link.connect(None if scene.broker in self.beatless else self.beats):
                 link.client.close()
             else:
                 self.work(link)
@@ -156,7 +157,8 @@ def produces(rates: dict[str, float], receipts: float = 0.2) -> Callable[[Link],
             if not link.up:
                 return
             if dice.random() < receipts:
-                link.client.ask("SEND", [("destination", destination), ("content-type", "application/json")], body)
+                headers = [("destination", destination), ("content-type", "application/json"), ("content-length", str(len(body)))]
+                link.client.ask("SEND", headers, body)
             else:
                 link.client.publish(destination, body, [("content-type", "application/json")])
     return work
