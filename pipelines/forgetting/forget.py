@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.forgetting import remembered, retention
 from pipelines.forgetting.criteria import parts, timeless
+from pipelines.incidents import refresh as incidents
 from pipelines.ingest import ledger
 from pipelines.ingest.unfinished import partly_in, unfinished
 from pipelines.locking import lock
@@ -81,6 +82,9 @@ def forget(job: Job, criteria: Criteria, wait_s: float = 0) -> Forgotten:
             _refresh(job)  # also if a killed command deleted all rows; and the log may be cut at the versions that it records
             for table, gone in retention.drop_outdated(job.lake, criteria.only_time, job.result.run_id).items():
                 found.add(table, gone)
+            if _made(job.lake, gold.INCIDENTS):  # last of all, as they name connections
+                job.progress.begin("recomputing incidents")
+                incidents.refresh(job.lake, [], job.result.run_id, job.spark)
             rows.update({"connections": found.connections} | found.rows)
         retention.show_checks(job.lake)
     return found

@@ -10,7 +10,6 @@ from __future__ import annotations
 from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS, alike, error_text, many
 from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
 from stompcap.options import STOMP_PORTS
-from stompcap.tables.outcomes import NOT_SETTLED
 
 EQUAL, EQUAL_WITHIN_S = 3, 600
 """So many refusals, resets or ERRORs of one client within so many seconds are an incident."""
@@ -67,9 +66,10 @@ RECONNECT_LOOP = many(f"""
     FROM (
         SELECT {_OF_SESSION}, concat(s.server_ip, ':', CAST(s.server_port AS STRING)) AS what, s.opened_ns, s.closed_ns,
                coalesce(d.unsettled, 0) AS unsettled, (s.closed_ns - s.opened_ns) / 1e9 AS lifetime_s, s.stream_id
-        {_ENDS} LEFT JOIN (SELECT stream_id, count_if({NOT_SETTLED.sql()}) AS unsettled FROM deliveries GROUP BY stream_id) d
+        {_ENDS} LEFT JOIN (SELECT stream_id, sum(unsettled) AS unsettled FROM subscriptions GROUP BY stream_id) d
         ON d.stream_id = s.stream_id
         WHERE s.outcome = 'connected' AND s.cause NOT IN ({OWN_KINDS}) AND s.closed_ns - s.opened_ns <= {SHORT_S * SECOND_NS}
+          AND s.stream_id NOT IN (SELECT stream_id FROM idles)
           AND (s.cause <> 'unknown' OR s.stream_id IN (SELECT stream_id FROM subscriptions))
     ) short GROUP BY source, subject_kind, subject, CAST(floor(closed_ns / 1e9) AS BIGINT), what""", LOOPS, LOOP_WITHIN_S)  # fmt: skip
 """Seconds in which short connections of a client ended without DISCONNECT, or ERROR, or another reason that is said elsewhere.

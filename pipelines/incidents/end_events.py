@@ -1,18 +1,17 @@
 """Events of how connections end: brokers that stop, heart-beats missed, silences that something between cuts off.
 
-`ends` stands for view session_ends.
+`ends` stands for view session_ends, `stops` and `idles` for the relations that are declared here.
 """
 
 # ruff: noqa: S608  the SQL consists of our own constants only
 
 from __future__ import annotations
 
-from pipelines.incidents.flagged import NO_TEXT, many
+from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, many
 from pipelines.incidents.who import BROKER, SUBJECT, SUBJECT_KIND
-from stompcap.tables.outcomes import NOT_SETTLED
 
 SILENT_S, AS_LONG = 5, 1.02
-"""Connections without heart-beats that a server closes after silences as long as each other, and of so many seconds, were cut for that."""
+"""Three connections without heart-beats that are closed after silences as long as each other, of so many seconds, were cut for that."""
 
 LATE, LATE_WITHIN_S = 3, 600
 """So many silences within so many seconds, each a violation of what was agreed on, are worth a note although nobody closed for them."""
@@ -21,28 +20,28 @@ _NOWHERE = f"{NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset"
 _OF_SESSION = f"p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
 _ENDS = "FROM ends s JOIN streams p ON p.stream_id = s.stream_id"
 _UNSETTLED = (
-    f"LEFT JOIN (SELECT stream_id, count_if({NOT_SETTLED.sql()}) AS unsettled FROM deliveries GROUP BY stream_id) d "
-    "ON d.stream_id = s.stream_id"
+    "LEFT JOIN (SELECT stream_id, sum(unsettled) AS unsettled FROM subscriptions GROUP BY stream_id) d ON d.stream_id = s.stream_id"
 )
 _SILENCE_S = "CAST(nullif(regexp_extract(s.cause_evidence, '([0-9.]+) s after the last', 1), '') AS DOUBLE)"
 
 STOPS = f"""
-    SELECT g.source, g.server_ip, g.server_product, g.begin_ns, g.last_ns, g.connections, g.unsettled, g.stream_id,
-           min(n.opened_ns) AS end_ns
+    SELECT g.source, g.server_ip, g.begin_ns, g.last_ns, min(n.opened_ns) AS end_ns
     FROM (
-        SELECT p.source, s.server_ip, max(s.server_product) AS server_product, min(s.closed_ns) AS begin_ns, max(s.closed_ns) AS last_ns,
-               count(*) AS connections, CAST(sum(coalesce(d.unsettled, 0)) AS BIGINT) AS unsettled, min(s.stream_id) AS stream_id
-        {_ENDS} {_UNSETTLED} WHERE s.cause = 'broker_stop' GROUP BY p.source, s.server_ip, CAST(floor(s.closed_ns / 2e9) AS BIGINT)) g
+        SELECT p.source, s.server_ip, CAST(floor(s.closed_ns / 2e9) AS BIGINT) AS moment, min(s.closed_ns) AS begin_ns,
+               max(s.closed_ns) AS last_ns
+        {_ENDS} WHERE s.cause = 'broker_stop' GROUP BY p.source, s.server_ip, CAST(floor(s.closed_ns / 2e9) AS BIGINT)) g
     LEFT JOIN (SELECT p.source, s.server_ip, s.opened_ns FROM sessions s JOIN streams p ON p.stream_id = s.stream_id
                WHERE s.outcome = 'connected') n
     ON n.source = g.source AND n.server_ip = g.server_ip AND n.opened_ns > g.last_ns
-    GROUP BY g.source, g.server_ip, g.server_product, g.begin_ns, g.last_ns, g.connections, g.unsettled, g.stream_id"""
-"""When brokers stopped, and when a client was answered again: null where none was."""
+    GROUP BY g.source, g.server_ip, g.begin_ns, g.last_ns"""
+"""When brokers stopped (relation `stops`), and when a client was answered again: null where none was."""
 
 BROKER_STOPPED = f"""
-    SELECT source, 'broker' AS subject_kind, coalesce(server_product || ' ', '') || server_ip AS subject, server_product, server_ip AS what,
-           {NO_TEXT} AS text, begin_ns, end_ns, unsettled AS messages, CAST(connections AS DOUBLE) AS amount, stream_id, {_NOWHERE}
-    FROM stops"""
+    SELECT p.source, 'broker' AS subject_kind, {BROKER} AS subject, s.server_product, 'stop' AS what, {NO_TEXT} AS text,
+           s.closed_ns AS begin_ns, o.end_ns, coalesce(d.unsettled, 0) AS messages, {NO_NUMBER} AS amount, s.stream_id, {_NOWHERE}
+    {_ENDS} JOIN stops o ON o.source = p.source AND o.server_ip = s.server_ip AND s.closed_ns BETWEEN o.begin_ns AND o.last_ns
+    {_UNSETTLED} WHERE s.cause = 'broker_stop'"""
+"""The connections that a broker closed when it stopped."""
 
 HEARTBEATS = f"""
     SELECT p.source, CASE WHEN s.cause = 'heartbeat_client' THEN {SUBJECT_KIND} ELSE 'broker' END AS subject_kind,
@@ -67,24 +66,29 @@ LATE_BEATS = many(f"""
     WHERE v.severity <> 'late' AND v.excused IS NULL AND v.ended_by IN ('data', 'heartbeat')""", LATE, LATE_WITHIN_S)  # fmt: skip
 """Silences much longer than agreed on, behind which the connection went on."""
 
-IDLE_CUTS = f"""
-    SELECT {_OF_SESSION}, CASE WHEN s.error_message IS NULL THEN 'between' ELSE 'broker' END AS what, {NO_TEXT} AS text,
-           s.closed_ns AS begin_ns, s.closed_ns AS end_ns, coalesce(d.unsettled, 0) AS messages, {_SILENCE_S} AS amount, s.stream_id,
-           {_NOWHERE}
-    {_ENDS} {_UNSETTLED} WHERE s.cause = 'idle_cut'
+IDLES = f"""
+    SELECT s.stream_id, {_SILENCE_S} AS silent_s, CASE WHEN s.error_message IS NULL THEN 'between' ELSE 'broker' END AS what
+    FROM ends s WHERE s.cause = 'idle_cut'
     UNION ALL
-    SELECT source, subject_kind, subject, server_product, 'between' AS what, {NO_TEXT} AS text, closed_ns AS begin_ns, closed_ns AS end_ns,
-           unsettled AS messages, silent_s AS amount, stream_id, {_NOWHERE}
+    SELECT stream_id, silent_s, 'between' AS what
     FROM (
-        SELECT *, lag(silent_s) OVER alike AS shorter_s, lead(silent_s) OVER alike AS longer_s
+        SELECT *, lag(silent_s, 2) OVER alike AS shortest_s, lag(silent_s) OVER alike AS shorter_s, lead(silent_s) OVER alike AS longer_s,
+               lead(silent_s, 2) OVER alike AS longest_s
         FROM (
-            SELECT {_OF_SESSION}, s.server_ip, s.server_port, s.closed_ns, coalesce(d.unsettled, 0) AS unsettled, {_SILENCE_S} AS silent_s,
-                   s.stream_id
-            {_ENDS} {_UNSETTLED}
-            WHERE s.cause = 'unknown' AND p.closed_by = 'server' AND s.outcome = 'connected' AND s.gap_octets = 0
+            SELECT p.source, s.server_ip, s.server_port, p.closed_by, {_SILENCE_S} AS silent_s, s.stream_id {_ENDS}
+            WHERE s.cause = 'unknown' AND s.outcome = 'connected' AND s.gap_octets = 0
               AND coalesce(s.heartbeat_c2s_ms, 0) = 0 AND coalesce(s.heartbeat_s2c_ms, 0) = 0) quiet
         WHERE silent_s >= {SILENT_S}
-        WINDOW alike AS (PARTITION BY source, server_ip, server_port ORDER BY silent_s, stream_id)) lined
-    WHERE silent_s <= {AS_LONG} * shorter_s OR longer_s <= {AS_LONG} * silent_s"""
-"""Connections without heart-beats that were closed for their silence: by the broker, which says so, or by something between."""
+        WINDOW alike AS (PARTITION BY source, server_ip, server_port, closed_by ORDER BY silent_s, stream_id)) lined
+    WHERE silent_s <= {AS_LONG} * shortest_s OR longest_s <= {AS_LONG} * silent_s
+       OR (silent_s <= {AS_LONG} * shorter_s AND longer_s <= {AS_LONG} * silent_s)"""
+"""Connections that were closed for their silence: as the broker says, after a time that is usual, or three and more after equal times."""
 
+IDLE_CUTS = f"""
+    SELECT {_OF_SESSION}, i.what, {NO_TEXT} AS text, s.closed_ns AS begin_ns, s.closed_ns AS end_ns, 0 AS messages,
+           i.silent_s AS amount, s.stream_id, {_NOWHERE}
+    {_ENDS} JOIN idles i ON i.stream_id = s.stream_id {_UNSETTLED} WHERE coalesce(d.unsettled, 0) = 0"""
+"""Connections without heart-beats that were closed for their silence: by the broker, which says so, or by something between.
+
+Where deliveries were not settled, the consumer was stalled, which is an incident of its own.
+"""

@@ -50,7 +50,7 @@ _GAPS, _CUT = (f"(coalesce(p.{name}_octets_c2s, 0) + coalesce(p.{name}_octets_s2
 _LOST = f"({_GAPS} - {_CUT})"
 LOST = _of_capture("lost", _LOST, f"{_LOST} > 0 AND p.outer_octets_c2s > 0 AND p.outer_octets_s2c > 0")
 CUT = _of_capture("cut", _CUT, f"{_CUT} > 0")
-ONE_WAY = _of_capture("one way", "1", "(p.segments_c2s = 0) <> (p.segments_s2c = 0) AND p.octets_c2s + p.octets_s2c > 0")
+ONE_WAY = _of_capture("one way", "1", "p.history IN (upper(p.history), lower(p.history)) AND p.octets_c2s + p.octets_s2c > 0")
 CLOCKS = _of_capture("clocks", "p.acks_against_time", "p.acks_against_time > 0")
 DAMAGED = f"""
     SELECT source, 'capture' AS subject_kind, source AS subject, {NO_TEXT} AS server_product, 'damaged' AS what, path AS text,

@@ -12,6 +12,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from pipelines.incidents import kinds as incident_kinds
+from pipelines.incidents import refresh as incidents
 from pipelines.metrics import gold, journeys, journeys_touched
 from pipelines.metrics.periods import Periods
 from stompcap.lake import data_files, delta_log, open_tables, query
@@ -67,6 +69,8 @@ def refresh_all(job: Job, batches: Sequence[str], rows: dict[str, int], tables: 
     if "rules" in tables:
         rows["rules"] = lakes.replace(job.lake, "rules", catalogue_table(job.options.settings), run_id)
         lakes.commit(job.lake, "rules", [], batches, run_id)
+    if gold.INCIDENTS in tables:
+        count(gold.INCIDENTS, incidents.refresh(job.lake, batches, run_id, job.spark))
 
 
 def refresh(lake: str, one: Aggregate, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:
@@ -94,8 +98,9 @@ def forget_sources(lake: str, run_id: str) -> None:
     for one in gold.AGGREGATES:
         info = CommitInfo(run_id, (), dict.fromkeys(one.times, UNKNOWN))
         replace_files(open_tables.table(location(lake, one.name)), [], [], info)
-    info = CommitInfo(run_id, (), dict.fromkeys(journeys_touched.TABLES_READ, UNKNOWN))
-    replace_files(open_tables.table(location(lake, gold.JOURNEYS)), [], [], info)
+    for name, read in ((gold.JOURNEYS, journeys_touched.TABLES_READ), (gold.INCIDENTS, incident_kinds.TABLES)):
+        info = CommitInfo(run_id, (), dict.fromkeys(read, UNKNOWN))
+        replace_files(open_tables.table(location(lake, name)), [], [], info)
 
 
 def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[str, int | None]) -> Periods | None:

@@ -175,4 +175,7 @@ AGGREGATES = (ACK_LATENCY, COMPLIANCE_SUMMARY, DESTINATION_MINUTES)
 JOURNEYS = "journeys"
 """Made in `pipelines.metrics.journeys`."""
 
-TABLES = (*(one.name for one in AGGREGATES), JOURNEYS, *SESSION_TABLES, "rules")
+INCIDENTS = "incidents"
+"""Made in `pipelines.incidents`, of the others."""
+
+TABLES = (*(one.name for one in AGGREGATES), JOURNEYS, *SESSION_TABLES, "rules", INCIDENTS)

@@ -39,7 +39,7 @@ from stompcap.version import version
 if TYPE_CHECKING:
     from pipelines.job import Job
 
-SUMMED = (*(one.name for one in gold.AGGREGATES), gold.JOURNEYS, "rules")
+SUMMED = (*(one.name for one in gold.AGGREGATES), gold.JOURNEYS, "rules", gold.INCIDENTS)
 """Tables that are made of others."""
 
 CAPTURES = TABLES["captures"].arrow

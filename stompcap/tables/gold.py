@@ -2,6 +2,7 @@
 
 from stompcap.tables import words
 from stompcap.tables.bronze import DIRECTION, STREAM_ID
+from stompcap.tables.incidents import INCIDENTS
 from stompcap.tables.schema import Table, big, date, flag, moment, real, text
 
 RULE_ID = text("rule_id", "The rule, as in the table rules", nullable=False)
@@ -250,5 +251,5 @@ RULES = Table(
 
 TABLES = (
     ACK_LATENCY, JOURNEYS, DESTINATION_MINUTES, HEARTBEATS, HEARTBEAT_VIOLATIONS, COMPLIANCE, COMPLIANCE_FINDINGS, COMPLIANCE_SUMMARY,
-    RULES,
+    RULES, INCIDENTS,
 )  # fmt: skip

@@ -57,6 +57,7 @@ METRICS = {
     "journeys": ("journeys", "destination_minutes"),
     "heartbeats": ("heartbeats", "heartbeat_violations"),
     "compliance": ("compliance", "compliance_findings", "compliance_summary", "rules"),
+    "incidents": ("incidents",),
 }
 UNREADABLE, TRIPPED = 4, 1
 GATES = ("quality",)

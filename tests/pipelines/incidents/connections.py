@@ -39,7 +39,7 @@ class Traffic:
             "stream_id": f"{len(self.rows['streams']):020x}", "source": "default", "client_ip": "10.0.0.5", "server_ip": "10.0.0.1",
             "server_port": 61613, "protocol": "stomp", "first_ns": at(begin), "last_ns": at(end), "syn_seen": True, "synack_seen": True,
             "close_kind": "fin", "closed_by": "client", "octets_c2s": 100, "octets_s2c": 100, "outer_octets_c2s": 100,
-            "outer_octets_s2c": 100, "segments_c2s": 3, "segments_s2c": 3,
+            "outer_octets_s2c": 100, "history": "ShADadfF",
         }  # fmt: skip
         self.rows["streams"].append(stream | values)
         return self
@@ -71,7 +71,8 @@ def events(traffic: Traffic, sql: str) -> list[dict[str, Any]]:
     """The rows that the SQL of a kind gives, by time."""
     with query.opened(traffic.tables()) as database:
         database.execute(f"CREATE TEMP TABLE ends AS {VIEWS['session_ends'].of()}")
-        database.execute(f"CREATE TEMP TABLE stops AS {end_events.STOPS}")
+        for name, relation in (("stops", end_events.STOPS), ("idles", end_events.IDLES)):
+            database.execute(f"CREATE TEMP TABLE {name} AS {relation}")
         return database.sql(f"SELECT * FROM ({sql}) found ORDER BY begin_ns, stream_id").to_arrow_table().to_pylist()
 
 

@@ -1,0 +1,37 @@
+"""The frames and packets that show an incident: few, each found by its connection."""
+
+
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from stompcap.lake import query
+
+Frame = tuple[str, str, int]
+"""Connection, direction, offset in its stream."""
+
+
+def find_errors(lake: str, streams: Sequence[str]) -> dict[str, int]:
+    """The offset of the first ERROR of each of some connections."""
+    wanted = pa.table({"stream_id": pa.array(streams, pa.string())})
+    with query.opened({"frames": query.whole(lake, "frames"), "wanted": wanted}) as database:
+        sql = """SELECT stream_id, min(stream_offset) FROM frames WHERE command = 'ERROR' AND direction = 's2c'
+                 AND stream_id IN (SELECT stream_id FROM wanted) GROUP BY stream_id"""
+        return dict(database.sql(sql).fetchall())
+
+
+def find_packets(lake: str, frames: Sequence[Frame]) -> dict[Frame, dict[str, Any]]:
+    """The packet that brought each of some frames first, with the path of its capture; none where that is not known."""
+    columns = ("stream_id", "direction", "stream_offset")
+    values = {name: [frame[number] for frame in frames] for number, name in enumerate(columns)}
+    wanted = pa.table(values, schema=pa.schema([("stream_id", pa.string()), ("direction", pa.string()), ("stream_offset", pa.int64())]))
+    tables = {"raw_frames": query.whole(lake, "raw_frames"), "captures": query.whole(lake, "captures"), "wanted": wanted}
+    with query.opened(tables) as database:
+        sql = """SELECT w.stream_id, w.direction, w.stream_offset, c.path, r.first_packet FROM wanted w
+                 JOIN raw_frames r USING (stream_id, direction, stream_offset) JOIN captures c ON c.capture_id = r.first_capture_id
+                 WHERE r.first_packet IS NOT NULL ORDER BY ALL"""
+        return {(one, way, at): {"capture": path, "packet": packet} for one, way, at, path, packet in database.sql(sql).fetchall()}

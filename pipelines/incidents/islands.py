@@ -1,0 +1,51 @@
+"""SQL: incidents as islands of events that follow each other, with the first connections of each.
+
+Both DuckDB and Spark understand it. Each row is one of the first events of an island, and has the sums of the island beside its own.
+"""
+
+# ruff: noqa: S608  the SQL consists of our own constants only
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines.incidents import end_events
+from pipelines.incidents.flagged import EVENT, SECOND_NS
+from pipelines.incidents.kinds import KINDS, Kind
+from stompcap.views import VIEWS
+
+SAMPLES = 10
+_SAME = "kind, source, subject_kind, subject, what"
+
+
+def islands(kinds: Sequence[Kind] = KINDS) -> str:
+    """The query over the tables of `pipelines.incidents.kinds.TABLES`."""
+    names = ", ".join(EVENT)
+    happened = " UNION ALL ".join(
+        f"SELECT '{kind.name}' AS kind, CAST({kind.gap_s * SECOND_NS} AS BIGINT) AS gap_ns, {names} FROM ({kind.sql}) {kind.name}_events"
+        for kind in kinds
+    )
+    return f"""
+    WITH ends AS ({VIEWS["session_ends"].of()}), stops AS ({end_events.STOPS}), idles AS ({end_events.IDLES}),
+    happened AS ({happened}), reached AS (
+        SELECT *, max(coalesce(end_ns, begin_ns)) OVER (PARTITION BY {_SAME} ORDER BY begin_ns, stream_id
+                      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ns
+        FROM happened
+    ), numbered AS (
+        SELECT *, sum(CASE WHEN reached_ns IS NULL OR begin_ns - reached_ns > gap_ns THEN 1 ELSE 0 END) OVER (
+                      PARTITION BY {_SAME} ORDER BY begin_ns, stream_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS island
+        FROM reached
+    ), summed AS (
+        SELECT *, row_number() OVER (PARTITION BY {_SAME}, island ORDER BY begin_ns, stream_id) AS nth,
+               min(begin_ns) OVER whole AS first_ns, max(begin_ns) OVER whole AS latest_ns, max(end_ns) OVER whole AS until_ns,
+               count(*) OVER whole AS events, CAST(sum(messages) OVER whole AS BIGINT) AS all_messages, min(amount) OVER whole AS least,
+               avg(amount) OVER whole AS mean, max(amount) OVER whole AS most, CAST(sum(amount) OVER whole AS DOUBLE) AS total,
+               min(text) OVER whole AS quoted, max(server_product) OVER whole AS product
+        FROM numbered WINDOW whole AS (PARTITION BY {_SAME}, island)
+    )
+    SELECT t.kind, t.source, t.subject_kind, t.subject, t.product AS server_product, t.what, t.quoted AS text, t.first_ns AS begin_ns,
+           t.latest_ns, t.until_ns AS end_ns, t.gap_ns, t.events, t.all_messages AS messages, t.least, t.mean, t.most, t.total, t.nth,
+           t.stream_id, t.direction, t.stream_offset, c.seen_ns, c.began_ns
+    FROM summed t LEFT JOIN (SELECT source, max(last_ns) AS seen_ns, min(first_ns) AS began_ns FROM captures GROUP BY source) c
+    ON c.source = t.source
+    WHERE t.nth <= {SAMPLES} ORDER BY t.kind, t.source, t.subject_kind, t.subject, t.what, t.first_ns, t.nth"""

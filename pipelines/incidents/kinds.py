@@ -1,0 +1,57 @@
+"""The kinds of incidents that come from connections: the SQL of each, and how far apart what happens may be to be of one incident."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.incidents import connection_events as connections
+from pipelines.incidents import end_events as ends
+from pipelines.incidents import rule_events as rules
+from pipelines.incidents import wire_events as wire
+
+MINUTE, DAY = 60, 86_400
+CONNECT, ERROR = ("c2s", 0), ("s2c", None)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind: its name, the SQL of its events, and after how many quiet seconds the next one is of another incident.
+
+    `lasts`: it is still so where the capture ends before it was quiet for as long as usual. `frame` shows it where its events name none:
+    direction and offset, without an offset the ERROR.
+    """
+
+    name: str
+    sql: str
+    gap_s: int
+    lasts: bool = False
+    frame: tuple[str, int | None] | None = CONNECT
+
+
+KINDS = (
+    Kind("broker_stop", ends.BROKER_STOPPED, MINUTE),
+    Kind("refused", connections.REFUSED, connections.EQUAL_WITHIN_S, lasts=True),
+    Kind("unanswered", connections.UNANSWERED, connections.EQUAL_WITHIN_S, lasts=True),
+    Kind("connect_refused", connections.CONNECT_REFUSED, connections.EQUAL_WITHIN_S, lasts=True, frame=None),
+    Kind("reconnect_loop", connections.RECONNECT_LOOP, connections.LOOP_WITHIN_S, lasts=True),
+    Kind("storm", connections.STORMS, 5 * MINUTE),
+    Kind("errors", connections.ERRORS, connections.EQUAL_WITHIN_S, lasts=True, frame=ERROR),
+    Kind("heartbeat_missed", ends.HEARTBEATS, 10 * MINUTE),
+    Kind("heartbeat_late", ends.LATE_BEATS, ends.LATE_WITHIN_S, lasts=True),
+    Kind("idle_cut", ends.IDLE_CUTS, 60 * MINUTE),
+    Kind("retransmissions", wire.RETRANSMISSIONS, 5 * MINUTE, lasts=True),
+    Kind("window_closed", wire.CLOSED_WINDOWS, 5 * MINUTE),
+    Kind("long_way", wire.ROUND_TRIPS, 60 * MINUTE),
+    Kind("protocol", rules.BROKEN_RULES, DAY),
+    Kind("capture_loss", rules.LOST, 10 * MINUTE),
+    Kind("capture_cut", rules.CUT, DAY),
+    Kind("capture_one_way", rules.ONE_WAY, DAY),
+    Kind("capture_clocks", rules.CLOCKS, DAY),
+    Kind("capture_damaged", rules.DAMAGED, DAY, frame=None),
+    Kind("capture_tls", rules.CLOSED_TLS, DAY, frame=None),
+)
+TABLES = (
+    "captures", "streams", "sessions", "subscriptions", "heartbeats", "heartbeat_violations", "stalls", "compliance",
+    "compliance_findings", "rules", "transports",
+)  # fmt: skip
+"""Tables that these kinds are told by."""

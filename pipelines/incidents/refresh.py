@@ -1,0 +1,126 @@
+"""Keeps table incidents up to date: made again where one of the tables that it is made of has changed.
+
+Which events are of an incident is told by what is near in time, and the table is made of all rows, so that many runs give what one gives,
+whatever comes late or goes. A commit notes the versions of the tables that it was made from.
+"""
+
+
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pipelines.incidents.evidence import Frame, find_errors, find_packets
+from pipelines.incidents.islands import islands
+from pipelines.incidents.kinds import KINDS, MINUTE, TABLES
+from stompcap.incidents.facts import Facts
+from stompcap.incidents.said import said
+from stompcap.lake import delta_log, open_tables, query
+from stompcap.lake.commits import SOURCE, CommitInfo, replace_files, replace_where
+from stompcap.lake.paths import location
+from stompcap.lake.query import Query
+from stompcap.tables.incidents import INCIDENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pyspark.sql import SparkSession
+
+Row = dict[str, Any]
+
+TABLE = INCIDENTS.name
+OF_KIND = {kind.name: kind for kind in KINDS}
+MINUTE_NS = MINUTE * 10**9
+TOTALS = Query("totals", ("streams",), "SELECT source, count(*) AS connections FROM streams WHERE protocol = 'stomp' GROUP BY source")
+SAME = ("kind", "source", "subject_kind", "subject", "what", "begin_ns")
+
+
+def refresh(lake: str, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:
+    """Bring table incidents up to date under the names of the batches; returns the rows written. Spark is used where the lake is large."""
+    delta = open_tables.table(location(lake, TABLE))
+    versions = {name: open_tables.table(location(lake, name)).version() for name in TABLES}
+    recorded = delta_log.transactions(delta)
+    info = CommitInfo(run_id, tuple(batches), versions)
+    if all(recorded.get(SOURCE + name) == version for name, version in versions.items()):
+        replace_files(delta, [], [], info)
+        return 0
+    return replace_where(lake, TABLE, "incident_id", None, made(lake, spark), info)
+
+
+def made(lake: str, spark: Callable[[], SparkSession]) -> pa.Table:
+    """The incidents of a lake."""
+    answers = query.ask(lake, [Query("islands", TABLES, islands()), TOTALS], spark)
+    totals = {row["source"]: row["connections"] for row in answers["totals"].to_pylist()}
+    found = answers["islands"].to_pylist()
+    rows = [incident(list(samples), totals) for _, samples in groupby(found, lambda row: [row[name] for name in SAME])]
+    _with_evidence(lake, rows)
+    return pa.Table.from_pylist(rows, schema=INCIDENTS.arrow)
+
+
+def incident(samples: Sequence[Row], totals: dict[str, int]) -> Row:
+    """The row of an incident, by the rows of its first events; `totals` are the connections of each source."""
+    first = samples[0]
+    of_all = first["events"] / max(totals.get(first["source"], 1), 1) if first["subject_kind"] == "capture" else None
+    names = ("kind", "subject_kind", "subject", "source", "begin_ns", "latest_ns", "events", "what", "text", "server_product", "messages",
+             "least", "mean", "most", "total")  # fmt: skip
+    facts = Facts(end_ns=first["end_ns"], of_all=of_all, **{name: first[name] for name in names})
+    told = said(facts)
+    streams = list(dict.fromkeys(row["stream_id"] for row in samples if row["stream_id"] is not None))
+    return {
+        "incident_id": _digest(first), "kind": first["kind"], "subject_kind": first["subject_kind"], "subject": first["subject"],
+        "source": first["source"], "server_product": first["server_product"], "begin_ns": first["begin_ns"],
+        "begin_ts": first["begin_ns"] // 1000, "end_ns": _end(first), "level": told.level,
+        "confidence": "proven" if told.would_change is None else "likely", "would_change": told.would_change,
+        "numbers": [dict(zip(("what", "unit", "before", "during"), one, strict=True)) for one in told.numbers],
+        "messages": first["messages"] or 0, "sentence": told.sentence, "streams": streams,
+        "frames": [_frame(row) for row in samples if row["stream_id"] is not None], "packets": [],
+    }  # fmt: skip
+
+
+def _digest(row: Row) -> str:
+    """The id of an incident: of what it is, whose, and its first minute."""
+    names = (row["kind"], row["subject_kind"], row["subject"], row["source"], row["what"] or "", str(row["begin_ns"] // MINUTE_NS))
+    return hashlib.blake2b("\0".join(names).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+
+
+def _end(row: Row) -> int | None:
+    """When it ended; None where it is still so, as nothing ended it, or the capture ends before it was quiet for as long as usual."""
+    end, seen = row["end_ns"], row["seen_ns"]
+    if end is None or not OF_KIND[row["kind"]].lasts or seen is None:
+        return None if end is None else int(end)
+    usual = (row["latest_ns"] - row["begin_ns"]) // max(row["events"] - 1, 1)
+    quiet = min(max(3 * usual, MINUTE_NS), row["gap_ns"])
+    return None if end + quiet > seen else int(end)
+
+
+def _frame(row: Row) -> Row:
+    """The frame that shows an event: the one that it names, else that of its kind."""
+    frame = OF_KIND[row["kind"]].frame
+    direction, offset = row["direction"], row["stream_offset"]
+    if offset is None and frame is not None:
+        direction, offset = frame
+    return {"stream_id": row["stream_id"], "direction": direction, "stream_offset": offset}
+
+
+def _with_evidence(lake: str, rows: Iterable[Row]) -> None:
+    """Name the packets of the frames, and drop frames that are not known."""
+    every = [(row, frame) for row in rows for frame in row["frames"]]
+    lacking = sorted({frame["stream_id"] for _, frame in every if frame["direction"] == "s2c" and frame["stream_offset"] is None})
+    errors = find_errors(lake, lacking) if lacking else {}
+    for _, frame in every:
+        if frame["stream_offset"] is None and frame["direction"] == "s2c":
+            frame["stream_offset"] = errors.get(frame["stream_id"])
+    wanted: dict[Frame, list[Row]] = defaultdict(list)
+    for row, frame in every:
+        if frame["stream_offset"] is not None:
+            wanted[frame["stream_id"], frame["direction"], frame["stream_offset"]].append(row)
+    for row, _ in every:
+        row["frames"] = [frame for frame in row["frames"] if frame["stream_offset"] is not None]
+    for key, packet in find_packets(lake, list(wanted)).items() if wanted else ():
+        for row in wanted[key]:
+            row["packets"].append(packet)

@@ -1,0 +1,99 @@
+"""What is said of connections that do not come about, do not last, or end for a reason."""
+
+from __future__ import annotations
+
+from stompcap.incidents.facts import Facts, Said, every, seconds
+from stompcap.units import counted
+from stompcap.visible import visible
+
+
+def refused(facts: Facts) -> Said:
+    """`reporting: 38 connections refused, one every 2 s: "Access refused"`."""
+    return Said("warning", f"{facts.name}: {counted(facts.events, 'connection')} refused{every(facts)}{facts.quote}", _repeated(facts))
+
+
+def unanswered(facts: Facts) -> Said:
+    """CONNECT without an answer."""
+    waited = f", after {seconds(facts.mean)} on average" if facts.mean is not None else ""
+    return Said("warning", f"{facts.name}: {counted(facts.events, 'CONNECT')} without an answer, given up{waited}", _repeated(facts))
+
+
+def connect_refused(facts: Facts) -> Said:
+    """RST answers SYN."""
+    login = f" (login {visible(facts.text, 40)})" if facts.text else ""
+    which = f"{counted(facts.events, 'TCP connection')} to {visible(facts.what, 60)}"
+    return Said("warning", f"{facts.name}{login}: {which} refused by a reset{every(facts)}", _repeated(facts))
+
+
+def reconnect_loop(facts: Facts) -> Said:
+    """`flaky: 11 connections of 6 s, 61 messages left unacknowledged`."""
+    lives = f" of {seconds(facts.mean)}" if facts.mean is not None else ""
+    lost = f", {counted(facts.messages, 'message')} left unacknowledged" if facts.messages else ""
+    numbers = (*_repeated(facts), ("lifetime", "s", None, facts.mean))
+    return Said("warning", f"{facts.name}: {counted(facts.events, 'connection')}{lives} broken off{every(facts)}{lost}", numbers)
+
+
+def storm(facts: Facts) -> Said:
+    """Many connections in a minute."""
+    most = int(facts.most or 0)
+    return Said("warning", f"{facts.name}: {counted(most, 'connection')} within a minute, ten times as many as before or more",
+                (("connections", "1/min", None, facts.most),))  # fmt: skip
+
+
+def errors(facts: Facts) -> Said:
+    """ERRORs that say the same."""
+    return Said("warning", f"{facts.name}: {counted(facts.events, 'ERROR')} from {facts.broker}{every(facts)}{facts.quote}",
+                _repeated(facts))  # fmt: skip
+
+
+def broker_stop(facts: Facts) -> Said:
+    """`RabbitMQ at 10.0.0.1:61613 closed 19 connections within a second; clients are back after 8.3 s`."""
+    back = None if facts.end_ns is None else (facts.end_ns - facts.begin_ns) / 1e9
+    then = "no client has been answered since" if back is None else f"the next client was answered after {seconds(back)}"
+    lost = f"; {counted(facts.messages, 'message')} left unacknowledged" if facts.messages else ""
+    numbers = (("connections", "", None, float(facts.events)), ("away", "s", None, back))
+    who = f"{facts.broker if facts.server_product else 'the broker'} at {facts.name}"
+    return Said("critical", f"{who} closed {counted(facts.events, 'connection')} within a second and stopped; {then}{lost}", numbers,
+                "a maintenance that was planned")  # fmt: skip
+
+
+def heartbeat_missed(facts: Facts) -> Said:
+    """Who missed, and who cut."""
+    after = f" after {facts.mean:.1f} intervals of silence" if facts.mean is not None else ""
+    cutter = "its clients" if facts.what == "heartbeat_server" else facts.broker
+    times = f", {facts.events} times" if facts.events > 1 else ""
+    numbers = (("connections", "", None, float(facts.events)), ("silence", "intervals", 1.0, facts.mean))
+    who = f"{facts.broker} at {facts.name}" if facts.what == "heartbeat_server" else facts.name
+    return Said("warning", f"{who} sent no heart-beats; {cutter} closed the connection{after}{times}", numbers)
+
+
+def heartbeat_late(facts: Facts) -> Said:
+    """Late, and nobody cut."""
+    who = f"{facts.broker} at {facts.name}" if facts.subject_kind == "broker" else facts.name
+    longest = f", the longest silence {facts.most:.1f} intervals" if facts.most is not None else ""
+    return Said("note", f"{who}: {counted(facts.events, 'heart-beat')} too late{longest}; nobody closed the connection",
+                (("silence", "intervals", 1.0, facts.most),))  # fmt: skip
+
+
+def idle_cut(facts: Facts) -> Said:
+    """No heart-beats agreed, and cut for silence."""
+    silent = f" after {seconds(facts.mean)} of silence" if facts.mean is not None else " for silence"
+    which = counted(facts.events, "connection")
+    if facts.what == "broker":
+        return Said("note", f"{facts.name}: {which} without heart-beats closed by {facts.broker} as idle", _repeated(facts))
+    return Said("warning", f"{facts.name}: {which} without heart-beats cut off{silent}, likely by a balancer or firewall between",
+                (*_repeated(facts), ("silence", "s", None, facts.mean)),
+                "a timer of the client or the broker that closes idle connections")  # fmt: skip
+
+
+def _repeated(facts: Facts) -> tuple[tuple[str, str, float | None, float | None], ...]:
+    """How many, and the seconds between them."""
+    return (("times", "", None, float(facts.events)), ("period", "s", None, facts.period_s))
+
+
+KINDS = {
+    one.__name__: one
+    for one in (
+        refused, unanswered, connect_refused, reconnect_loop, storm, errors, broker_stop, heartbeat_missed, heartbeat_late, idle_cut,
+    )
+}  # fmt: skip
