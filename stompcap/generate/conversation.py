@@ -89,9 +89,9 @@ class Conversation:
             ("server", server), ("session", session), ("heart-beat", beats[1]), ("version", self.version),
         ], b""))  # fmt: skip
 
-    def subscribe(self, destination: str, prefetch: int = 20, name: str = "0") -> None:
-        """One subscription, of mode client-individual."""
-        headers = [("id", name), ("destination", destination), ("ack", "client-individual"), ("prefetch-count", str(prefetch))]
+    def subscribe(self, destination: str, prefetch: int = 20, name: str = "0", mode: str = "client-individual") -> None:
+        """One subscription."""
+        headers = [("id", name), ("destination", destination), ("ack", mode), ("prefetch-count", str(prefetch))]
         self.say(True, ("SUBSCRIBE", headers, b""))
 
     def body(self) -> bytes:
@@ -105,20 +105,20 @@ class Conversation:
         return self.message([("destination", destination), ("redelivered", "false")], body, captured=captured)
 
     def message(
-        self, headers: Headers, body: bytes, message_id: str = "", subscription: str = "0", captured: bool = True
+        self, headers: Headers, body: bytes, message_id: str = "", subscription: str = "0", captured: bool = True, auto: bool = False
     ) -> tuple[str, Row]:
-        """A MESSAGE with those headers; returns what an ACK names, and the row of its delivery."""
+        """A MESSAGE with those headers; returns what an ACK names, and the row of its delivery, which in mode auto needs none."""
         self._messages += 1
         name = f"T_{subscription}@@{self.truth.client_port}@@{self._messages}"
         message_id = message_id or name
         named = [("subscription", subscription), ("message-id", message_id), *headers]
         named += [("content-type", "application/json"), ("content-length", str(len(body)))]
-        if self.version == "1.2":
+        if self.version == "1.2" and not auto:
             named.append(("ack", name))
         [frame] = self.say(False, ("MESSAGE", named, body), captured=captured)
         row = {
             "stream_offset": frame["stream_offset"], "message_id": message_id, "subscription": subscription,
-            "delivered_ns": frame["last_ns"], "status": "unsettled", "settlement": None, "settled_by": None, "settled_ns": None,
+            "delivered_ns": frame["last_ns"], "status": "auto" if auto else "unsettled", "settlement": None, "settled_by": None, "settled_ns": None,
             "ack_latency_us": None,
         }  # fmt: skip
         if captured:

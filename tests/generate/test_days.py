@@ -44,8 +44,8 @@ def test_a_day_has_busy_and_quiet_hours(day: dict[str, Any]) -> None:
 
 def test_on_a_day_every_message_is_settled_soon_and_services_come_and_go(day: dict[str, Any]) -> None:
     rows = [row for one in day["connections"] for row in one["deliveries"]]
-    assert {row["status"] for row in rows} == {"settled"}
-    assert max(row["ack_latency_us"] for row in rows) < 10_000_000
+    assert {row["status"] for row in rows} == {"settled", "auto"}
+    assert max(row["ack_latency_us"] or 0 for row in rows) < 10_000_000
     assert day["totals"]["commands"]["DISCONNECT"] > 50
     assert 0 < day["totals"]["commands"]["ERROR"] < 30, "somebody mistypes a passcode now and then"
     assert "incidents" not in day

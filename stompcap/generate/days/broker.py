@@ -38,31 +38,35 @@ class Queue:
 
 
 class Taker:
-    """A subscription, client-individual, that works on one message after the other; `service_s` gives how long it takes for each."""
+    """A subscription that works on one message after the other; `service_s` gives how long it takes for each, a limit of 0 is mode auto."""
 
     def __init__(self, clock: Clock, talk: Conversation, queue: Queue, prefetch: int, service_s: Callable[[int], float | None]) -> None:
         """`service_s` has the time since the beginning, in nanoseconds; None where the message is never settled."""
         self.clock, self.talk, self.queue, self.prefetch, self.service_s = clock, talk, queue, prefetch, service_s
+        self.auto = prefetch == 0
         self.held: deque[tuple[Message, str, Row]] = deque()
         self.gone = False
         self.refuses: Callable[[Message], bool] = lambda message: False
-        talk.subscribe(queue.name, prefetch)
+        talk.subscribe(queue.name, prefetch, mode="auto" if self.auto else "client-individual")
         queue.takers.append(self)
         clock.at(talk.wire.ns + MS, queue.give)
 
     @property
     def room(self) -> bool:
         """Whether it may have one more."""
-        return not self.gone and len(self.held) < self.prefetch
+        return not self.gone and (self.auto or len(self.held) < self.prefetch)
 
     def take(self, message: Message, ns: int) -> None:
         """A MESSAGE of the server; work begins at once where there is none."""
         again = message.deliveries > 0
         self.talk.wire.wait_until(ns + int(self.clock.dice.uniform(0.2, 2) * MS))
-        name, row = self.talk.message([("destination", self.queue.name), ("redelivered", str(again).lower())], message.body)
+        headers = [("destination", self.queue.name), ("redelivered", str(again).lower())]
+        name, row = self.talk.message(headers, message.body, auto=self.auto)
         if again:
             self.talk.truth.findings["MS-09"] = self.talk.truth.findings.get("MS-09", 0) + 1
         message.deliveries += 1
+        if self.auto:
+            return
         self.held.append((message, name, row))
         if len(self.held) == 1:
             self._work(self.talk.wire.ns)

@@ -26,8 +26,15 @@ def at_most(rate: float) -> Callable[[int], float]:
     return lambda ns: rate * rhythm(ns)
 
 
+def deployed(clock: Clock, services: list[Service], ns: int) -> None:
+    """A new version of everything: all leave within two seconds, as they should, and are back after some."""
+    for service in services:
+        if talk := service.talk:
+            clock.at(ns + int(clock.dice.uniform(0, 2) * SECOND), lambda now, service=service, talk=talk: service.leave(now, talk))  # type: ignore[misc]
+
+
 def well(clock: Clock, rate: float) -> list[Service]:
-    """Services that send so many messages a second at the busiest, begun within half a minute; once an hour one mistypes a passcode."""
+    """Services that send so many messages a second at the busiest, begun within half a minute; some mistype a passcode, once an hour."""
     dice = clock.dice
     services: list[Service] = []
     for producer, consumer, destination, share in STREAMS:
@@ -35,13 +42,14 @@ def well(clock: Clock, rate: float) -> list[Service]:
         for _ in range(2 if producer == "shop" else 1):
             services.append(Service(
                 clock, len(services), consumer, takes=destination, service_s=varied(dice, dice.uniform(0.01, 0.06)),
-                prefetch=dice.choice((5, 20)),
+                prefetch=0 if consumer == "dashboard" else dice.choice((5, 20)), beats_ms=60_000 if consumer == "mail" else 0,
             ))  # fmt: skip
     services.append(Service(clock, len(services), "auditor", takes="/queue/audit", service_s=varied(dice, 0.02)))
     services.append(Visitor(clock, len(services), "cron", {"/queue/audit": at_most(1)}, every_s=300))
     services.append(Visitor(clock, len(services), "nightly", {"/queue/orders": at_most(1)}, every_s=2 * 3_600, count=40))
     for service in services:
         clock.at(int(dice.uniform(0, 30) * SECOND), service.begin)
+    clock.at(clock.end_ns // 3, lambda ns: deployed(clock, services, ns))
     for hour in range(clock.end_ns // (3_600 * SECOND) + 1):
         when = int((hour + dice.random()) * 3_600 * SECOND)
         clock.at(when, lambda ns: refused(clock, len(services), f"operator{dice.randrange(3)}", ns, "mistyped"))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from stompcap.generate.conversation import Conversation, to
+from stompcap.generate.conversation import MS, Conversation, to
 from stompcap.generate.days.broker import SECOND, Clock, Taker, ended_by_server
 from stompcap.generate.wire import ACK, RST
 
@@ -25,7 +25,8 @@ class Service:
     """One login on one host.
 
     `sends` has for each destination the messages a second at the busiest; `takes` the one that it consumes, `service_s` how long a message
-    takes it; `stays_s` how long a connection lasts, at least and at most; `receipts` the share of SENDs that ask for one.
+    takes it; `stays_s` how long a connection lasts, at least and at most; `receipts` the share of SENDs that ask for one; `beats_ms` the
+    interval of heart-beats, both ways, which are kept.
     """
 
     clock: Clock
@@ -37,6 +38,7 @@ class Service:
     prefetch: int = 20
     stays_s: tuple[float, float] = (3 * 3_600, 9 * 3_600)
     receipts: float = 0.1
+    beats_ms: int = 0
     note: str = "day"
     talk: Conversation | None = None
     taker: Taker | None = None
@@ -47,7 +49,13 @@ class Service:
             self.clock.at(self.clock.down_ns + int(self.clock.dice.uniform(0.2, 3) * SECOND), self.begin)
             return
         self.talk = talk = self.clock.open(self.host, ns, self.note)
-        talk.connect(self.login)
+        talk.connect(self.login, beats=(f"{self.beats_ms},{self.beats_ms}",) * 2)
+        if self.beats_ms:
+            talk.truth.heartbeats = [
+                {"direction": way, "interval_ms": self.beats_ms, "verdict": "ok", "late": 0, "violations": 0, "dead": 0}
+                for way in ("c2s", "s2c")
+            ]
+            self._beat(talk, talk.wire.ns)
         if self.takes:
             talk.pause(1, 5)
             self.taker = self.subscribed(talk)
@@ -58,6 +66,14 @@ class Service:
     def subscribed(self, talk: Conversation) -> Taker:
         """Its subscription."""
         return Taker(self.clock, talk, self.clock.queue(self.takes), self.prefetch, self.service_s)
+
+    def _beat(self, talk: Conversation, ns: int) -> None:
+        if talk is not self.talk:
+            return
+        talk.wire.wait_until(ns)
+        for from_client in (True, False):
+            talk.wire.send(from_client, b"\n")
+        self.clock.at(ns + self.beats_ms * MS * 4 // 5, lambda now: self._beat(talk, now))
 
     def _later(self, destination: str, talk: Conversation, ns: int) -> None:
         most = self.sends[destination](ns)
