@@ -118,8 +118,8 @@ class Conversation:
         [frame] = self.say(False, ("MESSAGE", named, body), captured=captured)
         row = {
             "stream_offset": frame["stream_offset"], "message_id": message_id, "subscription": subscription,
-            "delivered_ns": frame["last_ns"], "status": "auto" if auto else "unsettled", "settlement": None, "settled_by": None, "settled_ns": None,
-            "ack_latency_us": None,
+            "delivered_ns": frame["last_ns"], "status": "auto" if auto else "unsettled", "settlement": None, "settled_by": None,
+            "settled_ns": None, "ack_latency_us": None,
         }  # fmt: skip
         if captured:
             self.truth.deliveries.append(row)
