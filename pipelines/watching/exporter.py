@@ -78,6 +78,10 @@ TOTALS = (
           f"coalesce(destination_name, ''), count(*) FROM rows WHERE {outcomes.WAITING} GROUP BY ALL", falls=True),
     Total("stompcap_findings", "Broken rules of the specification, by level (M MUST, S SHOULD, I INFO) and side", "compliance_findings",
           ("level", "side"), "level, side, count(*) FROM rows GROUP BY ALL"),
+    Total("stompcap_incidents", "Incidents that the lake has, by kind and level", "incidents", ("kind", "level"),
+          "kind, level, count(*) FROM rows GROUP BY ALL", falls=True),
+    Total("stompcap_open_incidents", "Incidents that are still so where the captures end, by kind and level", "incidents",
+          ("kind", "level"), "kind, level, count(*) FROM rows WHERE end_ns IS NULL GROUP BY ALL", falls=True),
     Total("stompcap_heartbeat_violations", "Gaps in heart-beats that are late or worse", "heartbeat_violations", ("severity",),
           "severity, count(*) FROM rows GROUP BY ALL"),
 )  # fmt: skip

@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from stompcap import logs
+from stompcap.cli import incidents
 from stompcap.cli.stderr import to_stderr
+from stompcap.cli.told_by_command import as_object
 from stompcap.tables.words import UNREADABLE
 from stompcap.units import counted, duration
 from stompcap.visible import visible
@@ -93,6 +95,16 @@ class Rounds:
                 to_stderr(line)
         if lines:
             self._warned = set(lines)
+
+    def incident(self, state: str, row: Mapping[str, Any]) -> None:
+        """Print that an incident began, or that it ended."""
+        if self._verbosity.as_json:
+            self._object(as_object(state, row))
+        elif logs.structured():
+            logs.tell("watch", f"{state}: {row['sentence']}", "WARNING" if row["level"] != "note" else "INFO", **as_object(state, row))
+        elif not self._verbosity.quiet:
+            self.end()
+            print(f"{_now()}  {state} {incidents.line(row)}", flush=True)
 
     def end(self) -> None:
         """Leave nothing on the line that is overwritten."""

@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from stompcap.cli import incidents
 from stompcap.tables.levels import SPELLED
 from stompcap.tables.words import SIDES
 from stompcap.units import count, counted, duration, moment, share, size, stamp
@@ -33,14 +34,15 @@ def summary(result: dict[str, Any]) -> RenderableType:
     """The summary of a run and of the lake.
 
     `result` is the object of `--json` (`run_id`, `lake`, `status`, `seconds`, `captures`, `stages`, `rows`, `warnings`) with,
-    optionally, `overview` (stompcap.report.overview: totals of the whole lake, by source where there are several; empty where it is too
+    optionally, `incidents` (stompcap.cli.incidents.read: the first of them, and their numbers by level), `overview`
+    (stompcap.report.overview: totals of the whole lake, by source where there are several; empty where it is too
     large), `report` and `data_docs` (paths of pages).
     """
     overview: dict[str, Rows] = result.get("overview") or {}
     new = _new(result) if "overview" in result and not overview else None
     read = [("Read", _captures(result["captures"])), ("New", new)]
     points = _by_source(overview)
-    parts: list[RenderableType] = [_headline(result), Text()]
+    parts: list[RenderableType] = [_headline(result), Text(), *_incidents(result)]
     if len(points) == 1:
         [(_, one)] = points
         parts += _point(one, read)
@@ -53,6 +55,15 @@ def summary(result: dict[str, Any]) -> RenderableType:
     if (more := len(result["warnings"]) - MOST_NAMES) > 0:
         parts.append(Text(f"and {more} more warnings (--json has them all)", style="yellow"))
     return Group(*parts, Text(), _paths(result))
+
+
+def _incidents(result: dict[str, Any]) -> list[RenderableType]:
+    """What happened, before any total; nothing where it was not asked for."""
+    rows, levels = result.get("incidents") or ([], {})
+    if "incidents" not in result or not (levels or result["rows"].get("sessions")):
+        return []
+    words = Text(incidents.title(levels), style="bold")
+    return [words, incidents.grid(rows, levels), Text()] if rows else [words, Text()]
 
 
 def _by_source(overview: dict[str, Rows]) -> list[tuple[str, dict[str, Rows]]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stompcap import logs
-from stompcap.cli import common, render, streams
+from stompcap.cli import common, incidents, render, streams
 from stompcap.cli.entered import entered
 from stompcap.cli.grouped import grouped
 from stompcap.cli.moments import nanoseconds
@@ -216,12 +216,13 @@ def perform(
         result = execute(job, stages, captures, metric_tables, whole=whole, wait_s=where.wait, wanted=wanted)
         broken, listed = _findings(job, fail_on or ())
         readable = any(capture["status"] != words.UNREADABLE for capture in result.captures)
-        found = None
+        found, happened = None, None
         if readable and summed and "metrics" in stages:
             from stompcap.report import overview
 
             progress.begin("summing up")
             found = overview(lake, session)
+            happened = incidents.read(lake, session, incidents.MOST)
             job.result.lap("summary")
     outcome = result.public()
     if broken is not None:
@@ -229,7 +230,7 @@ def perform(
     if as_json:
         print(json.dumps(outcome))
     elif summed:
-        render.show(summary(outcome | {"overview": found} if found is not None else outcome))
+        render.show(summary(outcome | {"overview": found, "incidents": happened} if found is not None else outcome))
     for line in dict.fromkeys([*result.refused, *result.warnings]) if logs.structured() else result.refused:
         to_stderr(line)
     if broken and not as_json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stompcap.cli import cells, common, render, streams
+from stompcap.cli import cells, common, incidents, render, streams
 from stompcap.cli.commands.show_queries import Section, sections
 from stompcap.cli.dialogue_options import Frames, Output
 from stompcap.cli.grouped import grouped
@@ -33,6 +33,7 @@ Rows = Annotated[int, typer.Option("--rows", min=1, max=1000, help="Rows of each
 FRAMES, OUTPUT = Frames(), Output()
 TIMES, DURATIONS = ("opened", "first", "last"), ("duration_us", "p50_us", "max_us")
 SHORT = 60  # characters of a cell
+HAPPENED = Section("Incidents", query.Query("incidents", ("incidents",), ""), "")
 
 
 def register(app: typer.Typer) -> None:
@@ -64,7 +65,7 @@ def show(
         raise UsageError("--source selects what is summed up; a STREAM_ID is of one capture point anyway")
     with in_zone:
         if stream_id is None:
-            _overview(lake, sections(rows), form, source)
+            _overview(lake, sections(rows), form, source, rows)
         else:
             _session(lake, stream_id, frames, output, form)
 
@@ -75,9 +76,16 @@ def _session(lake: str, stream_id: str, frames: Frames, output: Output, form: st
     from stompcap.cli.dialogue.text import style_for
 
     dialogue = of_lake(lake, stream_id)
+    happened = incidents.of_session(lake, dialogue.stream_id)
     wanted = selection(frames.command, frames.destination, None, frames.rule)
     printer = Printer(form, style_for(absolute=output.absolute, every_header=output.headers), wanted, frames.count)
     try:
+        if form == "text":
+            for row in happened:
+                printer.remark(incidents.line(row))
+        elif form == "json" and not wanted.frames_only:
+            for row in happened:
+                print(json.dumps({"type": "incident", **cells.plain(row)}))
         printer.session(dialogue)
     except Enough:
         return
@@ -108,7 +116,7 @@ def of_lake(lake: str, stream_id: str) -> Dialogue:
     return found[0]
 
 
-def _overview(lake: str, wanted: tuple[Section, ...], form: str, source: str | None) -> None:
+def _overview(lake: str, wanted: tuple[Section, ...], form: str, source: str | None, most: int) -> None:
     """Print the tables of the overview, those of one capture point after those of another."""
     there = {name for one in wanted for name in one.query.tables if open_tables.is_there(location(lake, name))}
     asked = [one for one in wanted if there.issuperset(one.query.tables)]
@@ -117,6 +125,11 @@ def _overview(lake: str, wanted: tuple[Section, ...], form: str, source: str | N
     answers: list[tuple[str | None, Section, list[dict[str, Any]]]] = []
     for point in points if form != "text" else points[: sources.MOST]:
         found = query.ask(lake, [one.query for one in asked], spark, source=point)
+        happened = incidents.read(lake, spark, most, point)
+        if form == "text":
+            _incidents(happened, f", source {visible(point)}" if point is not None and len(names) > 1 else "")
+        else:
+            answers += [(point if point is not None else names[0] if names else None, HAPPENED, [dict(row) for row in happened[0]])]
         answers += [(point if point is not None else names[0] if names else None, one, found[one.query.name].to_pylist()) for one in asked]
     if form == "csv":
         _csv(answers)
@@ -131,6 +144,15 @@ def _overview(lake: str, wanted: tuple[Section, ...], form: str, source: str | N
         print(visible(older))
     if form == "text" and (others := len(points) - sources.MOST) > 0:
         print(f"and {others} more sources; one of them: stompcap show --source NAME --lake {shlex.quote(lake)}")
+
+
+def _incidents(happened: tuple[list[incidents.Row], dict[str, int]], of: str) -> None:
+    """Print what happened, with its title."""
+    rows, levels = happened
+    print(incidents.title(levels) + of)
+    if rows:
+        render.show(incidents.grid(rows, levels))
+    print()
 
 
 def _csv(answers: list[tuple[str | None, Section, list[dict[str, Any]]]]) -> None:

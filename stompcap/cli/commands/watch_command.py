@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stompcap.cli import common, signals
+from stompcap.cli import common, incidents, signals, told_by_command
 from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import on_stderr
 from stompcap.cli.rounds import COUNTED, Rounds
-from stompcap.cli.stderr import note
+from stompcap.cli.stderr import note, to_stderr
+from stompcap.cli.told_by_command import words_of
 from stompcap.errors import CaptureError, UsageError
 from stompcap.lake import tables as lakes
 from stompcap.lake.query import whole
@@ -29,6 +30,11 @@ Metrics = Annotated[
     str | None,
     typer.Option("--metrics", metavar="[HOST:]PORT", help="Answer Prometheus there, at /metrics. HOST: this machine alone."),
 ]
+Exec = Annotated[
+    str | None,
+    typer.Option("--exec", metavar="COMMAND", show_default=False,
+                 help="Run this program for each incident that begins or ends, with the incident as JSON on its standard input."),
+]  # fmt: skip
 READING, WHERE, VERBOSITY = common.Reading(), common.Where(), common.Verbosity()
 
 
@@ -42,6 +48,7 @@ def watch(
     lake: common.Lake,
     every: Every = "60s",
     metrics: Metrics = None,
+    run: Exec = None,
     reading: common.Reading = READING,
     body_preview: common.BodyPreview = Options.body_preview,
     keep_credentials: common.KeepCredentials = Options.keep_credentials,
@@ -56,7 +63,8 @@ def watch(
     )
     every_s = common.seconds("--every", every)
     _demand(folders)
-    _endless(folders, lake, options, every_s, _place(metrics), where, verbosity)
+    tells = words_of(run) if run is not None else None
+    _endless(folders, lake, options, every_s, _place(metrics), where, verbosity, tells)
 
 
 def _place(metrics: str | None) -> tuple[str, int] | None:
@@ -81,9 +89,9 @@ def _demand(folders: Sequence[str]) -> None:
 
 def _endless(
     folders: Sequence[str], lake: str, options: Options, every_s: int, metrics: tuple[str, int] | None, where: common.Where,
-    verbosity: common.Verbosity,
+    verbosity: common.Verbosity, tells: list[str] | None,
 ) -> None:
-    """Start the session, then do round after round."""
+    """Start the session, then do round after round; `tells` is the program that is told of incidents."""
     common.keep_replaced(where)
     from pipelines.watching.exporter import Exporter, serve
 
@@ -94,6 +102,7 @@ def _endless(
     session.begin()  # in parallel with the imports that follow
     from pipelines.job import Job
     from pipelines.run import execute
+    from pipelines.watching.incidents_told import Told
     from pipelines.watching.rotating import Rotating
     from pipelines.watching.watch import Watch
     from stompcap.prepare import compiled
@@ -104,7 +113,7 @@ def _endless(
         exporter.update()
     if not verbosity.quiet and not compiled():
         note("compiling the kernels first, which takes a minute; stompcap prepare does it ahead")
-    spark, tell = session(), Rounds(verbosity)
+    spark, tell, told = session(), Rounds(verbosity), Told(incidents.every(lake))
 
     def work(paths: Sequence[str], stages: Sequence[str]) -> Result:
         tell.begin()
@@ -116,6 +125,10 @@ def _endless(
                 if exporter:
                     exporter.update()
                 tell.new = {table: max(0, rows - before[table]) for table, rows in counted(lake).items()}
+                for state, row in told.news(incidents.every(lake)):
+                    tell.incident(state, row)
+                    if tells is not None and (wrong := told_by_command.tell(tells, state, row)):
+                        to_stderr(wrong)
                 return result
             except Exception:
                 signals.raise_if_interrupted()

@@ -1,0 +1,121 @@
+"""Incidents as people read them: since when, what, and where to look; the same lines in run's summary, `show` and `watch`."""
+
+# ruff: noqa: S608  the SQL consists of our own constants only
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from stompcap.lake import open_tables, query
+from stompcap.lake.paths import location
+from stompcap.lake.query import Query
+from stompcap.tables.incidents import LEVELS, ORDER
+from stompcap.units import count, counted, moment
+from stompcap.visible import visible
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Row = Mapping[str, Any]
+
+MOST = 10
+"""Incidents that a summary prints; it says how many more there are."""
+
+STYLES = {"critical": "bold red", "warning": "yellow", "note": "dim"}
+SHORT = 8  # digits of a stream_id that are enough to find it
+
+
+def read(lake: str, spark: Callable[[], SparkSession], most: int, source: str | None = None) -> tuple[list[Row], dict[str, int]]:
+    """The first incidents of a lake in their order, and how many there are of each level; nothing of a lake without such a table."""
+    if not open_tables.is_there(location(lake, "incidents")):
+        return [], {}
+    rows = Query("rows", ("incidents",), f"SELECT * FROM incidents ORDER BY {ORDER} LIMIT {int(most)}")
+    levels = Query("levels", ("incidents",), "SELECT level, count(*) AS number FROM incidents GROUP BY level")
+    found = query.ask(lake, [rows, levels], spark, source=source)
+    numbers = {row["level"]: row["number"] for row in found["levels"].to_pylist()}
+    return found["rows"].to_pylist(), {level: numbers[level] for level in LEVELS if level in numbers}
+
+
+def every(lake: str) -> list[Row]:
+    """All incidents of a lake, in their order."""
+    if not open_tables.is_there(location(lake, "incidents")):
+        return []
+    with query.opened({"incidents": query.whole(lake, "incidents")}) as database:
+        rows: list[Row] = database.sql(f"SELECT * FROM incidents ORDER BY {ORDER}").to_arrow_table().to_pylist()
+        return rows
+
+
+def of_session(lake: str, stream_id: str) -> list[Row]:
+    """The incidents that a session is a sample of, in their order."""
+    if not open_tables.is_there(location(lake, "incidents")):
+        return []
+    with query.opened({"incidents": query.whole(lake, "incidents")}) as database:
+        found = database.execute(f"SELECT * FROM incidents WHERE list_contains(streams, ?) ORDER BY {ORDER}", [stream_id])
+        rows: list[Row] = found.to_arrow_table().to_pylist()
+        return rows
+
+
+def title(levels: Mapping[str, int]) -> str:
+    """`Incidents: 2 critical, 1 warning, 3 notes`."""
+    if not levels:
+        return "Incidents: none"
+    return "Incidents: " + ", ".join(
+        counted(number, "note" if level == "note" else level, "notes" if level == "note" else "warnings" if level == "warning" else level)
+        for level, number in levels.items()
+    )
+
+
+def when(row: Row, dates: bool = True) -> str:
+    """`since 06:25:22`, or from when to when; with its date unless all that is printed is of one day."""
+    begin = moment(row["begin_ns"], 0)
+    day, clock = begin[:10], begin[11:]
+    said = begin if dates else clock
+    if row["end_ns"] is None:
+        return f"since {said}"
+    end = moment(row["end_ns"], 0)
+    end = end[11:] if end[:10] == day else end
+    return said if end == clock else f"{said} to {end}"
+
+
+def line(row: Row) -> str:
+    """An incident in one line of plain text."""
+    found = look(row)
+    return f"{row['level']:8}  {when(row)}  {visible(row['sentence'])}{'  ' + found if found else ''}"
+
+
+def look(row: Row) -> str:
+    """Where to look: `show 5b1f0c2a  packets 6667 to 11003 of a.pcap`."""
+    words = []
+    if row["streams"]:
+        words.append(f"show {row['streams'][0][:SHORT]}")
+    packets = [packet for packet in row["packets"] or () if packet["packet"] is not None]
+    captures = {packet["capture"] for packet in packets}
+    if len(captures) == 1:
+        numbers = sorted(packet["packet"] for packet in packets)
+        of = visible(os.path.basename(captures.pop() or ""), 40)
+        words.append(f"packet{'s' if len(numbers) > 1 else ''} {' to '.join(map(str, dict.fromkeys((numbers[0], numbers[-1]))))} of {of}")
+    elif packets:
+        words.append(f"packet {packets[0]['packet']} of {visible(os.path.basename(packets[0]['capture'] or ''), 40)}")
+    return "  ".join(words)
+
+
+def grid(rows: Sequence[Row], levels: Mapping[str, int]) -> Table:
+    """Incidents as a table without a frame: level, since when, the sentence with where to look."""
+    drawn = Table.grid(padding=(0, 2))
+    drawn.add_column(no_wrap=True)
+    drawn.add_column(no_wrap=True)
+    drawn.add_column(overflow="fold")
+    dates = len({moment(row["begin_ns"], 0)[:10] for row in rows}) > 1
+    for row in rows:
+        words = Text(visible(row["sentence"]), style="bold" if row["level"] == "critical" else "")
+        if found := look(row):
+            words.append(f"\n{found}", style="not bold dim")
+        drawn.add_row(Text(row["level"], style=STYLES.get(row["level"], "")), Text(when(row, dates)), words)
+    if (more := sum(levels.values()) - len(rows)) > 0:
+        drawn.add_row(Text(""), Text(""), Text(f"and {count(more)} more: table incidents has all", style="dim"))
+    return drawn
