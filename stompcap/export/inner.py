@@ -15,6 +15,8 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from stompcap.export.names import Names
+from stompcap.export.rows import anonymised
 from stompcap.export.writing import writable
 from stompcap.tables import words
 
@@ -26,11 +28,13 @@ MOST = 65_000
 ROWS = ("direction", "stream_offset", "kind", "first_ns", "last_ns", "raw")
 
 
-def write_inner(output: str, stream: Mapping[str, Any], rows: Iterable[pa.RecordBatch]) -> int:
+def write_inner(output: str, stream: Mapping[str, Any], rows: Iterable[pa.RecordBatch], names: Names | None = None) -> int:
     """Write a stream, a row of table streams, of which `rows` are its rows of raw_frames in wire order, with ROWS; gives the packets.
 
-    Raises EnvironmentProblem where the file cannot be written.
+    With `names` it is anonymised. Raises EnvironmentProblem where the file cannot be written.
     """
+    if names is not None:
+        stream = {**stream, **{f"{side}_ip": names.address(stream[f"{side}_ip"]) for side in words.SIDES}}
     part = f"{output}.part"
     with writable(output, part):
         with open(part, "wb") as file:
@@ -40,7 +44,7 @@ def write_inner(output: str, stream: Mapping[str, Any], rows: Iterable[pa.Record
             for batch in rows:
                 for row in batch.to_pylist():
                     if row["raw"] is not None:
-                        conversation.send(row)
+                        conversation.send(row if names is None else {**row, "raw": anonymised(row["raw"], row["kind"], names)})
             if stream["close_kind"] != "open":
                 conversation.close(stream["last_ns"] or 0)
         os.replace(part, output)
@@ -88,21 +92,21 @@ class _Conversation:
         )  # fmt: skip
         length = len(head) + len(octets)
         lengths = struct.pack(">HH", 6, length) if len(ends[0]) == 4 else struct.pack(">II", length, 6)
-        total = _checksum(b"".join((*ends, lengths, head, octets)))
-        packet = _ip(ends, length) + head[:16] + struct.pack(">H", total) + head[18:] + octets
+        total = checksum(b"".join((*ends, lengths, head, octets)))
+        packet = ip_header(ends, length) + head[:16] + struct.pack(">H", total) + head[18:] + octets
         self.file.write(struct.pack("<IIII", ns // 10**9, ns % 10**9, len(packet), len(packet)) + packet)
         self.packets += 1
 
 
-def _ip(ends: tuple[bytes, bytes], length: int) -> bytes:
+def ip_header(ends: tuple[bytes, bytes], length: int, number: int = 0, ttl: int = 64) -> bytes:
     """The header of IPv4 (RFC 791) or IPv6 (RFC 8200)."""
     if len(ends[0]) == 16:
-        return struct.pack(">IHBB", 6 << 28, length, 6, 64) + ends[0] + ends[1]
-    head = struct.pack(">BBHHHBB", 0x45, 0, 20 + length, 0, 0x4000, 64, 6)
-    return head + struct.pack(">H", _checksum(head + bytes(2) + ends[0] + ends[1])) + ends[0] + ends[1]
+        return struct.pack(">IHBB", 6 << 28, length, 6, ttl & 0xFF) + ends[0] + ends[1]
+    head = struct.pack(">BBHHHBB", 0x45, 0, 20 + length, number, 0x4000, ttl & 0xFF, 6)
+    return head + struct.pack(">H", checksum(head + bytes(2) + ends[0] + ends[1])) + ends[0] + ends[1]
 
 
-def _checksum(octets: bytes) -> int:
+def checksum(octets: bytes) -> int:
     """The Internet checksum (RFC 1071)."""
     total = sum(memoryview(octets + bytes(len(octets) % 2)).cast("H"))
     while total >> 16:
