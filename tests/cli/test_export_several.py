@@ -13,6 +13,7 @@ from stompcap.cli import exporting
 from stompcap.errors import UsageError
 from stompcap.lake import tables as lakes
 from stompcap.options import Options
+from stompcap.tables import TABLES
 from tests.capture.packaging import frames, pcap
 from tests.cli.exported import START, Lake, conversation, ether, mixed, packets, tshark
 from tests.e2e.pure import tables_of
@@ -66,11 +67,12 @@ def test_a_frame_that_is_none_is_told(three: Lake, frame: str, says: str) -> Non
 
 def test_the_streams_of_an_incident(three: Lake) -> None:
     ids = [row["stream_id"] for row in three.streams()][1:]
-    table = pa.table({"incident_id": ["ab12cd", "ab99"], "streams": pa.array([ids, []], pa.list_(pa.string()))})
-    import deltalake
-
-    where = os.path.join(three.where, "incidents")
-    deltalake.write_deltalake(where, table, mode="overwrite", schema_mode="overwrite")
+    said = {
+        "kind": "backlog", "subject_kind": "destination", "subject": "queue/a", "source": "default", "begin_ns": START, "level": "note",
+        "confidence": "proven", "messages": 1, "sentence": "queue/a waits",
+    }  # fmt: skip
+    rows = [{**said, "incident_id": "ab12cd", "streams": ids}, {**said, "incident_id": "ab99", "streams": []}]
+    lakes.append(three.where, "incidents", pa.Table.from_pylist(rows, TABLES["incidents"].arrow), ["batch"], "r")
     assert exporting.named(three.where, [], "ab1", None) == ids
     refused = [("ab", "2 incidents begin with that"), ("ff", "no such incident"), ("ab9", "names no stream"), ("'", "not an incident")]
     for name, says in refused:
