@@ -9,6 +9,9 @@ before and behind it: that is told by what is near in time, so rows of other day
 from __future__ import annotations
 
 SECOND_NS = 1_000_000_000
+OF_TRAFFIC = ("destination_name", "before", "backlog", "late_s")
+"""Further columns of events that come from traffic: `amount` as it was before, how much the backlog grew, how late messages came."""
+
 NO_TEXT = "CAST(NULL AS STRING)"
 NO_NUMBER = "CAST(NULL AS DOUBLE)"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines.incidents import end_events
-from pipelines.incidents.flagged import EVENT, SECOND_NS
+from pipelines.incidents import consumer_events, consumer_minutes, destination_events, end_events
+from pipelines.incidents.flagged import EVENT, NO_NUMBER, NO_TEXT, OF_TRAFFIC, SECOND_NS
 from pipelines.incidents.kinds import KINDS, Kind
 from stompcap.views import VIEWS
 
@@ -20,13 +20,18 @@ _SAME = "kind, source, subject_kind, subject, what"
 
 def islands(kinds: Sequence[Kind] = KINDS) -> str:
     """The query over the tables of `pipelines.incidents.kinds.TABLES`."""
-    names = ", ".join(EVENT)
+    names = ", ".join((*EVENT, *OF_TRAFFIC))
+    without = ", ".join((*EVENT, f"{NO_TEXT} AS destination_name", *(f"{NO_NUMBER} AS {name}" for name in OF_TRAFFIC[1:])))
+    parts = {"stops": end_events.STOPS, "idles": end_events.IDLES, **consumer_minutes.CTES, **consumer_events.CTES,
+             **destination_events.CTES}  # fmt: skip
+    shared = ", ".join(f"{name} AS ({sql})" for name, sql in parts.items())
     happened = " UNION ALL ".join(
-        f"SELECT '{kind.name}' AS kind, CAST({kind.gap_s * SECOND_NS} AS BIGINT) AS gap_ns, {names} FROM ({kind.sql}) {kind.name}_events"
+        f"SELECT '{kind.name}' AS kind, CAST({kind.gap_s * SECOND_NS} AS BIGINT) AS gap_ns, {names if kind.traffic else without} "
+        f"FROM ({kind.sql}) {kind.name}_events"
         for kind in kinds
     )
     return f"""
-    WITH ends AS ({VIEWS["session_ends"].of()}), stops AS ({end_events.STOPS}), idles AS ({end_events.IDLES}),
+    WITH ends AS ({VIEWS["session_ends"].of()}), {shared},
     happened AS ({happened}), reached AS (
         SELECT *, max(coalesce(end_ns, begin_ns)) OVER (PARTITION BY {_SAME} ORDER BY begin_ns, stream_id
                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ns
@@ -40,12 +45,15 @@ def islands(kinds: Sequence[Kind] = KINDS) -> str:
                min(begin_ns) OVER whole AS first_ns, max(begin_ns) OVER whole AS latest_ns, max(end_ns) OVER whole AS until_ns,
                count(*) OVER whole AS events, CAST(sum(messages) OVER whole AS BIGINT) AS all_messages, min(amount) OVER whole AS least,
                avg(amount) OVER whole AS mean, max(amount) OVER whole AS most, CAST(sum(amount) OVER whole AS DOUBLE) AS total,
-               min(text) OVER whole AS quoted, max(server_product) OVER whole AS product
+               min(text) OVER whole AS quoted, max(server_product) OVER whole AS product,
+               max(destination_name) OVER whole AS destination, min(before) OVER whole AS usual,
+               CAST(sum(backlog) OVER whole AS DOUBLE) AS grown, max(late_s) OVER whole AS latest_s
         FROM numbered WINDOW whole AS (PARTITION BY {_SAME}, island)
     )
     SELECT t.kind, t.source, t.subject_kind, t.subject, t.product AS server_product, t.what, t.quoted AS text, t.first_ns AS begin_ns,
            t.latest_ns, t.until_ns AS end_ns, t.gap_ns, t.events, t.all_messages AS messages, t.least, t.mean, t.most, t.total, t.nth,
-           t.stream_id, t.direction, t.stream_offset, c.seen_ns, c.began_ns
+           t.stream_id, t.direction, t.stream_offset, t.destination AS destination_name, t.usual AS before,
+           t.grown AS backlog, t.latest_s AS late_s, c.seen_ns, c.began_ns
     FROM summed t LEFT JOIN (SELECT source, max(last_ns) AS seen_ns, min(first_ns) AS began_ns FROM captures GROUP BY source) c
     ON c.source = t.source
     WHERE t.nth <= {SAMPLES} ORDER BY t.kind, t.source, t.subject_kind, t.subject, t.what, t.first_ns, t.nth"""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.incidents import connection_events as connections
+from pipelines.incidents import consumer_events as consumers
+from pipelines.incidents import destination_events as destinations
 from pipelines.incidents import end_events as ends
 from pipelines.incidents import rule_events as rules
 from pipelines.incidents import wire_events as wire
@@ -18,7 +20,7 @@ class Kind:
     """A kind: its name, the SQL of its events, and after how many quiet seconds the next one is of another incident.
 
     `lasts`: it is still so where the capture ends before it was quiet for as long as usual. `frame` shows it where its events name none:
-    direction and offset, without an offset the ERROR.
+    direction and offset, without an offset the ERROR. `traffic`: its events have the columns OF_TRAFFIC, too.
     """
 
     name: str
@@ -26,10 +28,22 @@ class Kind:
     gap_s: int
     lasts: bool = False
     frame: tuple[str, int | None] | None = CONNECT
+    traffic: bool = False
 
 
 KINDS = (
     Kind("broker_stop", ends.BROKER_STOPPED, MINUTE),
+    Kind("broker_slow", destinations.BROKER_SLOW, 5 * MINUTE, lasts=True, frame=None, traffic=True),
+    Kind("no_consumer", destinations.NO_CONSUMER, 10 * MINUTE, lasts=True, frame=None, traffic=True),
+    Kind("consumer_gone", consumers.GONE, MINUTE, traffic=True),
+    Kind("consumer_stalled", "SELECT * FROM stalled", MINUTE, frame=None, traffic=True),
+    Kind("consumer_slow", consumers.SLOW, 5 * MINUTE, lasts=True, traffic=True),
+    Kind("producer_faster", destinations.PRODUCER_FASTER, 15 * MINUTE, lasts=True, frame=None, traffic=True),
+    Kind("late_messages", destinations.LATE_MESSAGES, 5 * MINUTE, lasts=True, frame=None, traffic=True),
+    Kind("slow_confirms", destinations.SLOW_CONFIRMS, 5 * MINUTE, lasts=True, frame=None, traffic=True),
+    Kind("left_unacknowledged", consumers.LEFT_UNACKNOWLEDGED, 60 * MINUTE, lasts=True, traffic=True),
+    Kind("redelivery_loop", consumers.REDELIVERY_LOOP, 5 * MINUTE, lasts=True, frame=None, traffic=True),
+    Kind("poison_message", consumers.POISON_MESSAGE, 5 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("refused", connections.REFUSED, connections.EQUAL_WITHIN_S, lasts=True),
     Kind("unanswered", connections.UNANSWERED, connections.EQUAL_WITHIN_S, lasts=True),
     Kind("connect_refused", connections.CONNECT_REFUSED, connections.EQUAL_WITHIN_S, lasts=True, frame=None),
@@ -51,7 +65,7 @@ KINDS = (
     Kind("capture_tls", rules.CLOSED_TLS, DAY, frame=None),
 )
 TABLES = (
-    "captures", "streams", "sessions", "subscriptions", "heartbeats", "heartbeat_violations", "stalls", "compliance",
-    "compliance_findings", "rules", "transports",
+    "captures", "streams", "sessions", "subscriptions", "deliveries", "sends", "destination_minutes", "heartbeats",
+    "heartbeat_violations", "stalls", "compliance", "compliance_findings", "rules", "transports",
 )  # fmt: skip
 """Tables that these kinds are told by."""

@@ -67,13 +67,14 @@ def incident(samples: Sequence[Row], totals: dict[str, int]) -> Row:
     first = samples[0]
     of_all = first["events"] / max(totals.get(first["source"], 1), 1) if first["subject_kind"] == "capture" else None
     names = ("kind", "subject_kind", "subject", "source", "begin_ns", "latest_ns", "events", "what", "text", "server_product", "messages",
-             "least", "mean", "most", "total")  # fmt: skip
+             "least", "mean", "most", "total", "destination_name", "before", "backlog", "late_s")  # fmt: skip
     facts = Facts(end_ns=first["end_ns"], of_all=of_all, **{name: first[name] for name in names})
     told = said(facts)
     streams = list(dict.fromkeys(row["stream_id"] for row in samples if row["stream_id"] is not None))
     return {
         "incident_id": _digest(first), "kind": first["kind"], "subject_kind": first["subject_kind"], "subject": first["subject"],
-        "source": first["source"], "server_product": first["server_product"], "begin_ns": first["begin_ns"],
+        "source": first["source"], "destination_name": first["destination_name"], "server_product": first["server_product"],
+        "begin_ns": first["begin_ns"],
         "begin_ts": first["begin_ns"] // 1000, "end_ns": _end(first), "level": told.level,
         "confidence": "proven" if told.would_change is None else "likely", "would_change": told.would_change,
         "numbers": [dict(zip(("what", "unit", "before", "during"), one, strict=True)) for one in told.numbers],

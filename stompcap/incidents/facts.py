@@ -17,6 +17,7 @@ class Facts:
 
     `events` happened, with amounts whose meaning is the kind's; `text` is what brokers or rules say, `what` tells it from others of its
     subject. `of_all` is the share of the connections of the source that are meant, where a kind asks for it.
+    `before` is what the amounts were before, `backlog` how much that of the destination grew, `late_s` how late its messages came.
     """
 
     kind: str
@@ -36,6 +37,10 @@ class Facts:
     most: float | None = None
     total: float | None = None
     of_all: float | None = None
+    destination_name: str | None = None
+    before: float | None = None
+    backlog: float | None = None
+    late_s: float | None = None
 
     @property
     def name(self) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stompcap.incidents import connections, surroundings
+from stompcap.incidents import connections, surroundings, traffic
 from stompcap.incidents.facts import LONGEST, Facts, Said
 from stompcap.visible import visible
 
-KINDS: dict[str, Callable[[Facts], Said]] = {**connections.KINDS, **surroundings.KINDS}
+KINDS: dict[str, Callable[[Facts], Said]] = {**traffic.KINDS, **connections.KINDS, **surroundings.KINDS}
 
 
 def said(facts: Facts) -> Said:

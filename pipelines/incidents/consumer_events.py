@@ -1,0 +1,120 @@
+"""Events of consumers: slow, stalled, gone, leaving messages unacknowledged, getting the same message again and again."""
+
+# ruff: noqa: S608  the SQL consists of our own constants only
+
+from __future__ import annotations
+
+from pipelines.incidents.consumer_minutes import DELIVERED, MANY_CONNECTIONS, MINUTE_NS, MINUTE_OF
+from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
+from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
+from stompcap.tables.consumers import CONSUMER_STALLS
+from stompcap.tables.outcomes import NOT_SETTLED
+
+STALLED_TIMES = 10
+"""A stall is so many times what the consumer usually takes for a message, or more."""
+
+LEFT, LEFT_SESSIONS, LEFT_WITHIN_S, LIVED_S = 10, 3, 3600, 120
+"""So many messages left by so many sessions of a client within so many seconds; shorter sessions are a loop."""
+
+AGAIN, AGAIN_SHARE, FEW_CONTENTS, NEAR = 5, 0.2, 3, 2
+"""So many redeliveries in a minute, that share of its messages: a loop; of no more than so many contents: poison. What a broker
+that was away delivers again, within `NEAR` minutes, is neither."""
+
+_OF_SESSION = f"p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
+
+SLOW = f"""
+    SELECT m.source, m.subject_kind, m.subject, m.server_product, coalesce(m.destination_name, '') AS what, {NO_TEXT} AS text,
+           min(d.delivered_ns) AS begin_ns, greatest(max(d.delivered_ns), max(coalesce(d.settled_ns, d.delivered_ns))) AS end_ns,
+           count(*) AS messages, m.service_us / 1e6 AS amount, min(d.stream_id) AS stream_id, 's2c' AS direction,
+           min(CASE WHEN d.stream_id = d.one THEN d.stream_offset END) AS stream_offset, m.destination_name, m.usual_us / 1e6 AS before,
+           CAST(max(t.backlog_change) AS DOUBLE) AS backlog, max(t.residence_p95_us) / 1e6 AS late_s
+    FROM slow_minutes m JOIN (
+        SELECT d.*, p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, {DELIVERED}
+               AS minute, min(d.stream_id) OVER (PARTITION BY p.source, {SUBJECT_KIND}, {SUBJECT}, d.destination_name,
+                                                 {DELIVERED}) AS one
+        FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+        WHERE d.delivered_ns > 0
+    ) d ON d.source = m.source AND d.subject_kind = m.subject_kind AND d.subject = m.subject AND d.minute = m.minute
+        AND d.destination_name IS NOT DISTINCT FROM m.destination_name AND coalesce(d.service_us, d.ack_latency_us) >= 0.5 * m.service_us
+    LEFT JOIN destination_minutes t ON t.source = m.source AND t.destination_name = m.destination_name
+         AND t.server_product IS NOT DISTINCT FROM m.server_product AND {MINUTE_OF.format(at="t.minute_ts")} = m.minute
+    WHERE m.slow
+    GROUP BY m.source, m.subject_kind, m.subject, m.server_product, m.destination_name, m.minute, m.service_us, m.usual_us"""
+"""Minutes in which a consumer took much longer for a message than before; with what its destination suffered."""
+
+STALLED = f"""
+    SELECT {_OF_SESSION}, coalesce(t.destination, '') AS what, {NO_TEXT} AS text, t.begin_ns, t.end_ns,
+           greatest(h.held, t.in_flight) AS messages, t.stalled_ms / 1e3 AS amount, t.stream_id,
+           {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset,
+           u.destination_name, u.usual_us / 1e6 AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
+    FROM still t JOIN sessions s ON s.stream_id = t.stream_id JOIN streams p ON p.stream_id = t.stream_id
+    LEFT JOIN (SELECT c.stream_id, c.subscription, c.begin_ns, count(*) AS held FROM still c
+               JOIN deliveries d ON d.stream_id = c.stream_id AND d.subscription = c.subscription AND d.delivered_ns <= c.end_ns
+               AND coalesce(d.settled_ns, c.end_ns) >= c.end_ns AND d.ack_mode <> 'auto'
+               GROUP BY c.stream_id, c.subscription, c.begin_ns) h
+    ON h.stream_id = t.stream_id AND h.subscription = t.subscription AND h.begin_ns = t.begin_ns
+    LEFT JOIN (SELECT stream_id, subscription, min(destination_name) AS destination_name,
+                      percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us) AS usual_us
+               FROM deliveries GROUP BY stream_id, subscription) u ON u.stream_id = t.stream_id AND u.subscription = t.subscription
+    WHERE NOT t.uncertain AND u.usual_us IS NOT NULL AND t.stalled_ms >= {STALLED_TIMES} * u.usual_us / 1e3
+      AND t.ended_by <> 'unsubscribe'"""
+"""Times in which a consumer with messages in flight, which had settled some before, settled none."""
+
+CTES = {"still": CONSUMER_STALLS.of(), "stalled": STALLED}
+
+GONE = f"""
+    SELECT {_OF_SESSION}, coalesce(u.destination_name, '') AS what, {NO_TEXT} AS text, s.closed_ns AS begin_ns, n.back_ns AS end_ns,
+           0 AS messages, {NO_NUMBER} AS amount, s.stream_id, {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset,
+           u.destination_name, {NO_NUMBER} AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
+    FROM ends s JOIN streams p ON p.stream_id = s.stream_id
+    JOIN (SELECT stream_id, min(destination_name) AS destination_name FROM subscriptions GROUP BY stream_id) u ON u.stream_id = s.stream_id
+    LEFT JOIN (SELECT p.source, u.destination_name, min(u.subscribed_ns) AS back_ns, s.closed_ns AS lost_ns
+               FROM ends s JOIN streams p ON p.stream_id = s.stream_id JOIN subscriptions o ON o.stream_id = s.stream_id
+               JOIN subscriptions u ON u.destination_name = o.destination_name AND u.subscribed_ns > s.closed_ns
+               WHERE s.cause = 'heartbeat_client' GROUP BY p.source, u.destination_name, s.closed_ns) n
+    ON n.source = p.source AND n.destination_name = u.destination_name AND n.lost_ns = s.closed_ns
+    WHERE s.cause = 'heartbeat_client' AND s.stream_id NOT IN (SELECT stream_id FROM deliveries WHERE {NOT_SETTLED.sql()})"""
+"""Consumers whose connection ended for want of heart-beats, with nothing in flight (else they are stalled)."""
+
+LEFT_UNACKNOWLEDGED = f"""
+    SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
+           stream_offset, destination_name, before, backlog, late_s FROM (
+        SELECT *, count(*) OVER near AS sessions, sum(messages) OVER near AS lost FROM (
+            SELECT {_OF_SESSION}, coalesce(d.destination_name, '') AS what, {NO_TEXT} AS text, s.closed_ns AS begin_ns,
+                   s.closed_ns AS end_ns, d.unsettled AS messages, {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction,
+                   d.stream_offset, d.destination_name, {NO_NUMBER} AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
+            FROM ends s JOIN streams p ON p.stream_id = s.stream_id
+            JOIN (SELECT stream_id, destination_name, count(*) AS unsettled, min(stream_offset) AS stream_offset FROM deliveries
+                  WHERE status = 'unsettled' GROUP BY stream_id, destination_name) d ON d.stream_id = s.stream_id
+            WHERE s.closed_ns - s.opened_ns >= {LIVED_S * SECOND_NS} AND s.gap_octets = 0
+              AND s.cause NOT IN ('broker_stop', 'heartbeat_client', 'capture_end')) closed
+        WINDOW near AS (PARTITION BY source, subject_kind, subject, what ORDER BY begin_ns
+                        RANGE BETWEEN {LEFT_WITHIN_S * SECOND_NS} PRECEDING AND {LEFT_WITHIN_S * SECOND_NS} FOLLOWING)) counted
+    WHERE sessions >= {LEFT_SESSIONS} AND lost >= {LEFT}"""
+"""Sessions that end with messages neither acknowledged nor refused, again and again."""
+
+_REPEATED = f"""
+    SELECT m.source, m.subject_kind, m.subject, m.server_product, coalesce(m.destination_name, '') AS what, {NO_TEXT} AS text,
+           m.minute * {MINUTE_NS} AS begin_ns, (m.minute + 1) * {MINUTE_NS} - 1 AS end_ns, m.redelivered AS messages,
+           CAST(m.redelivered AS DOUBLE) / m.messages AS amount, c.stream_id, {NO_TEXT} AS direction,
+           CAST(NULL AS BIGINT) AS stream_offset, m.destination_name, CAST(c.contents AS DOUBLE) AS before, {NO_NUMBER} AS backlog,
+           {NO_NUMBER} AS late_s
+    FROM consumer_minutes m JOIN (
+        SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, d.destination_name,
+               {DELIVERED} AS minute, count(DISTINCT coalesce(d.body_hash, d.stream_offset)) AS contents,
+               min(d.stream_id) AS stream_id
+        FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+        WHERE d.redelivered AND d.delivered_ns > 0
+        GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, d.destination_name, {DELIVERED}
+    ) c ON c.source = m.source AND c.subject_kind = m.subject_kind AND c.subject = m.subject AND c.minute = m.minute
+        AND c.destination_name IS NOT DISTINCT FROM m.destination_name
+    WHERE m.connections < {MANY_CONNECTIONS} AND m.redelivered >= {AGAIN} AND m.redelivered >= {AGAIN_SHARE} * m.messages
+      AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = m.source
+                      AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0)
+                      AND m.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})"""
+
+REDELIVERY_LOOP = f"{_REPEATED} AND c.contents > {FEW_CONTENTS}"
+"""Minutes in which much of what a consumer got had been delivered before."""
+
+POISON_MESSAGE = f"{_REPEATED} AND c.contents <= {FEW_CONTENTS}"
+"""The same, of few messages: one that no consumer can take."""

@@ -1,0 +1,60 @@
+"""What each consumer took for a message, minute by minute, and when that was much more than before: SQL that other kinds join.
+
+A minute is compared with the best minute of the day before it, so that a consumer that is slow for hours is not its own measure.
+"""
+
+# ruff: noqa: S608  the SQL consists of our own constants only
+
+from __future__ import annotations
+
+from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
+from stompcap.tables.outcomes import MEASURED
+
+DAY_MINUTES = 1440
+LEAST_MESSAGES, LEAST_MINUTES = 5, 2
+"""Minutes with fewer messages say nothing, and nor does a past of fewer such minutes."""
+
+SLOWER, SLOWER_US = 4, 50_000
+"""A minute is slow if its median is so many times the best one before, and so many microseconds more."""
+
+MANY_CONNECTIONS = 3
+"""A consumer that had so many connections in a minute is in a loop: what it takes says nothing of its work."""
+
+MINUTE_NS = 60_000_000_000
+DAYS = (
+    "365 * (year({at}) - 1970) + floor((year({at}) - 1969) / 4.0) - floor((year({at}) - 1901) / 100.0) "
+    "+ floor((year({at}) - 1601) / 400.0)"
+)
+MINUTE_OF = f"CAST(1440 * ({DAYS} + dayofyear({{at}}) - 1) + 60 * hour({{at}}) + minute({{at}}) AS BIGINT)"
+"""Minutes since the epoch of a TIMESTAMP in UTC, in the words that DuckDB and Spark share."""
+DELIVERED = f"CAST(floor(d.delivered_ns / {MINUTE_NS}.0) AS BIGINT)"
+PAST = f"RANGE BETWEEN {DAY_MINUTES} PRECEDING AND 1 PRECEDING"
+
+CONSUMER_MINUTES = f"""
+    SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, d.destination_name, max(s.server_product) AS server_product,
+           {DELIVERED} AS minute, count(*) AS messages,
+           count(DISTINCT d.stream_id) AS connections, sum(CASE WHEN d.redelivered THEN 1 ELSE 0 END) AS redelivered,
+           sum(CASE WHEN {MEASURED.sql("d")} THEN 1 ELSE 0 END) AS measured,
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY CASE WHEN {MEASURED.sql("d")} THEN coalesce(d.service_us, d.ack_latency_us) END)
+               AS service_us,
+           sum(CASE WHEN {MEASURED.sql("d")} THEN coalesce(d.service_us, d.ack_latency_us) ELSE 0 END) AS busy_us
+    FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+    WHERE d.delivered_ns > 0
+    GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, d.destination_name, {DELIVERED}"""
+
+CONSUMER_PAST = f"""
+    SELECT *, min(CASE WHEN measured >= {LEAST_MESSAGES} THEN service_us END) OVER past AS best_us,
+           count(CASE WHEN measured >= {LEAST_MESSAGES} THEN 1 END) OVER past AS past_minutes
+    FROM consumer_minutes
+    WINDOW past AS (PARTITION BY source, subject_kind, subject, destination_name ORDER BY minute {PAST})"""
+
+SLOW_MINUTES = f"""
+    SELECT *, avg(CASE WHEN NOT slow AND measured >= {LEAST_MESSAGES} THEN service_us END) OVER past AS usual_us
+    FROM (
+        SELECT *, coalesce(past_minutes >= {LEAST_MINUTES} AND measured >= {LEAST_MESSAGES} AND connections < {MANY_CONNECTIONS}
+                           AND service_us >= {SLOWER} * best_us AND service_us - best_us >= {SLOWER_US}, false) AS slow
+        FROM consumer_past) judged
+    WINDOW past AS (PARTITION BY source, subject_kind, subject, destination_name ORDER BY minute {PAST})"""
+"""Minutes of consumers: `slow`, and `usual_us`, the mean of the medians of the minutes before that were not."""
+
+CTES = {"consumer_minutes": CONSUMER_MINUTES, "consumer_past": CONSUMER_PAST, "slow_minutes": SLOW_MINUTES}

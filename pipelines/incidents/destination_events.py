@@ -1,0 +1,157 @@
+"""Events of destinations: nobody consumes, messages wait, a producer sends more, a broker or its confirmations are slow.
+
+A consumer that is slow, or stalled, explains what its destination suffers: that is said once, of the consumer.
+"""
+
+# ruff: noqa: S608  the SQL consists of our own constants only
+
+from __future__ import annotations
+
+from pipelines.incidents.consumer_minutes import DELIVERED, LEAST_MINUTES, MANY_CONNECTIONS, MINUTE_NS, MINUTE_OF, PAST
+from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT
+from pipelines.incidents.who import BROKER, SUBJECT, SUBJECT_KIND
+
+UNREAD, UNREAD_MINUTES = 20, 10
+"""So many SENDs to a queue within so many minutes, and no consumer was captured."""
+
+LATE_US, LATER = 1_000_000, 10
+"""A minute is late if half of its messages were so many microseconds in the broker, and so many times the best minute before."""
+
+SLOW_BROKER_US, IDLE = 250_000, 0.5
+"""The broker is slow if half of a minute's messages were so long in it, and consumers were busy for less of their time than this."""
+
+MORE, GROWTH, GROWTH_SHARE, GROWTH_MINUTES = 2, 10, 0.2, 3
+"""So many times the SENDs of the least five minutes before; a backlog that grows by so many, and that share of them; in so many minutes."""
+
+CONFIRMED_US, CONFIRMED_TIMES, CONFIRMED_MINUTES = 250_000, 5, 2
+"""Confirmations are slow if their 95th percentile is so many microseconds and times more than the best before, in so many minutes."""
+
+NEAR = 5  # minutes around which something explains another
+_KEY = "source, destination_name"
+_NOWHERE = f"{NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset"
+
+DESTINATION_PAST = f"""
+    SELECT *, min(CASE WHEN messages >= 3 THEN residence_p50_us END) OVER past AS best_us,
+           count(CASE WHEN messages >= 3 THEN residence_p50_us END) OVER past AS past_minutes,
+           min(receipt_p95_us) OVER past AS best_receipt_us, min(five) OVER past AS least_sends, count(five) OVER past AS fives
+    FROM (
+        SELECT *, CASE WHEN count(*) OVER recent >= 3 THEN avg(sends) OVER recent END AS five
+        FROM (
+            SELECT source, destination_name, max(server_product) AS server_product, {MINUTE_OF.format(at="minute_ts")} AS minute,
+                   sum(sends) AS sends, sum(messages) AS messages, sum(redeliveries) AS redeliveries, sum(backlog_change) AS backlog_change,
+                   max(consumers) AS consumers, max(residence_p50_us) AS residence_p50_us, max(residence_p95_us) AS residence_p95_us,
+                   max(receipt_p95_us) AS receipt_p95_us
+            FROM destination_minutes WHERE destination_name IS NOT NULL GROUP BY source, destination_name, minute_ts) minutes
+        WINDOW recent AS (PARTITION BY {_KEY} ORDER BY minute RANGE BETWEEN 4 PRECEDING AND CURRENT ROW)) rated
+    WINDOW past AS (PARTITION BY {_KEY} ORDER BY minute {PAST})"""
+
+EXPLAINED = f"""
+    SELECT source, destination_name, minute FROM slow_minutes WHERE slow OR connections >= {MANY_CONNECTIONS}
+    UNION SELECT t.source, t.destination_name, CAST(floor(t.begin_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t
+    UNION SELECT t.source, t.destination_name, CAST(floor(t.end_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t"""
+"""Minutes of destinations in which a consumer is the reason."""
+
+WAITING = f"""
+    SELECT m.*, coalesce(b.busy, 0) AS busy FROM destination_past m
+    LEFT JOIN (SELECT source, destination_name, minute, max(busy_us / 6e7 / connections) AS busy FROM consumer_minutes
+               GROUP BY source, destination_name, minute) b
+    ON b.source = m.source AND b.destination_name = m.destination_name AND b.minute = m.minute
+    WHERE NOT EXISTS (SELECT 1 FROM explained e WHERE e.source = m.source AND e.destination_name = m.destination_name
+                      AND e.minute BETWEEN m.minute - {NEAR} AND m.minute + 1)
+      AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = m.source
+                      AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0) - 1
+                      AND m.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})"""
+"""Minutes of destinations that no consumer and no stop of the broker explains, with how busy the busiest consumer was."""
+
+PRODUCING = f"""
+    SELECT p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute, {SUBJECT_KIND} AS subject_kind,
+           {SUBJECT} AS subject, count(*) AS sends, min(x.stream_id) AS stream_id,
+           row_number() OVER (PARTITION BY p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)
+                              ORDER BY count(*) DESC, {SUBJECT}) AS rank
+    FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id WHERE x.sent_ns > 0
+    GROUP BY p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT), {SUBJECT_KIND}, {SUBJECT}"""
+"""Who sent most to a destination in a minute: rank 1."""
+
+FASTER_MINUTES = f"""
+    SELECT * FROM (
+        SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY minute RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING) AS near
+        FROM waiting WHERE messages > 0 AND fives >= {LEAST_MINUTES} AND sends >= {MORE} * least_sends
+                       AND backlog_change >= greatest({GROWTH}, {GROWTH_SHARE} * sends)) grown
+    WHERE near >= {GROWTH_MINUTES}"""
+
+
+def _minute(kind: str, subject: str, amount: str, before: str, messages: str, stream: str, what: str = "m.destination_name") -> str:
+    return f"""
+    SELECT m.source, {kind} AS subject_kind, {subject} AS subject, m.server_product, {what} AS what, {NO_TEXT} AS text,
+           m.minute * {MINUTE_NS} AS begin_ns, (m.minute + 1) * {MINUTE_NS} - 1 AS end_ns, CAST({messages} AS BIGINT) AS messages,
+           CAST({amount} AS DOUBLE) AS amount, {stream} AS stream_id, {_NOWHERE}, m.destination_name, CAST({before} AS DOUBLE) AS before,
+           CAST(m.backlog_change AS DOUBLE) AS backlog, m.residence_p95_us / 1e6 AS late_s"""
+
+
+_LATE = f"m.past_minutes >= {LEAST_MINUTES} AND m.messages > 0 AND m.residence_p50_us >= {LATER} * m.best_us"
+_NOT_FASTER = """NOT EXISTS (SELECT 1 FROM faster f WHERE f.source = m.source AND f.destination_name = m.destination_name
+                              AND f.minute BETWEEN m.minute - 1440 AND m.minute)"""
+_QUEUE = "CASE WHEN m.destination_name LIKE 'queue/%' THEN concat('/', m.destination_name) ELSE m.destination_name END"
+
+PRODUCER_FASTER = (
+    _minute("s.subject_kind", "s.subject", "m.sends", "m.least_sends", "greatest(m.backlog_change, 0)", "s.stream_id")
+    + """ FROM faster m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name AND s.minute = m.minute
+          AND s.rank = 1"""
+)
+"""Minutes in which much more is sent than before, and the backlog grows though consumers work as ever."""
+
+BROKER_SLOW = (
+    _minute("'broker'", "b.subject", "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b.stream_id", "''")
+    + f""" FROM waiting m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name AND b.minute = m.minute
+          WHERE {_LATE} AND m.residence_p50_us >= {SLOW_BROKER_US} AND m.busy < {IDLE} AND {_NOT_FASTER}"""
+)
+"""Minutes in which messages wait in the broker though their consumers are idle."""
+
+SERVING = f"""
+    SELECT p.source, d.destination_name, {DELIVERED} AS minute, min(d.stream_id) AS stream_id,
+           min({BROKER}) AS subject
+    FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id WHERE d.delivered_ns > 0
+    GROUP BY p.source, d.destination_name, {DELIVERED}"""
+
+LATE_MESSAGES = (
+    _minute("'destination'", _QUEUE, "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b.stream_id")
+    + f""" FROM waiting m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name AND b.minute = m.minute
+          WHERE {_LATE} AND m.residence_p50_us >= {LATE_US} AND m.busy >= {IDLE} AND {_NOT_FASTER}"""
+)
+"""Minutes in which messages come late, and neither a consumer nor a producer nor the broker is the reason that can be named."""
+
+SLOW_CONFIRMS = f"""
+    SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
+           stream_offset, destination_name, before, backlog, late_s FROM (
+        SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
+                  RANGE BETWEEN {2 * MINUTE_NS} PRECEDING AND {2 * MINUTE_NS} FOLLOWING) AS near
+        FROM ({_minute("'destination'", _QUEUE, "m.receipt_p95_us / 1e6", "m.best_receipt_us / 1e6", "m.sends", "s.stream_id")}
+              FROM destination_past m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
+                   AND s.minute = m.minute AND s.rank = 1
+              WHERE m.receipt_p95_us >= {CONFIRMED_TIMES} * m.best_receipt_us AND m.receipt_p95_us - m.best_receipt_us >= {CONFIRMED_US}
+                AND m.sends >= 3) slow) counted
+    WHERE near >= {CONFIRMED_MINUTES}"""
+"""Minutes in which RECEIPTs to SENDs came much later than before."""
+
+NO_CONSUMER = f"""
+    SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
+           stream_offset, destination_name, before, backlog, late_s FROM (
+        SELECT *, sum(messages) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
+                  RANGE BETWEEN {UNREAD_MINUTES * MINUTE_NS} PRECEDING AND {UNREAD_MINUTES * MINUTE_NS} FOLLOWING) AS near
+        FROM ({_minute("'destination'", _QUEUE, "m.sends", NO_NUMBER, "m.sends", "s.stream_id")}
+              FROM destination_past m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
+                   AND s.minute = m.minute AND s.rank = 1
+              WHERE m.sends > 0 AND m.messages = 0 AND m.destination_name NOT LIKE 'topic/%' AND m.destination_name NOT LIKE 'temp%'
+                AND NOT EXISTS (
+                    SELECT 1 FROM subscribed u WHERE u.source = m.source AND u.destination_name = m.destination_name)) unread) counted
+    WHERE near >= {UNREAD}"""
+"""Minutes in which a queue is sent to, and no consumer of it was captured."""
+
+SUBSCRIBED = """
+    SELECT DISTINCT p.source, u.destination_name FROM subscriptions u JOIN streams p ON p.stream_id = u.stream_id
+    UNION SELECT DISTINCT p.source, d.destination_name FROM deliveries d JOIN streams p ON p.stream_id = d.stream_id"""
+
+CTES = {
+    "destination_past": DESTINATION_PAST, "explained": EXPLAINED, "waiting": WAITING, "producing": PRODUCING, "faster": FASTER_MINUTES,
+    "serving": SERVING, "subscribed": SUBSCRIBED,
+}  # fmt: skip

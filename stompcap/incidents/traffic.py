@@ -1,0 +1,123 @@
+"""What is said of consumers, producers, destinations and the time that messages take."""
+
+from __future__ import annotations
+
+from stompcap.incidents.facts import Facts, Number, Said, seconds
+from stompcap.units import count, counted, share
+from stompcap.visible import visible
+
+
+def consumer_slow(facts: Facts) -> Said:
+    """`billing takes 400 ms a message, 20 ms before; backlog of queue/invoices grew by 130, messages up to 21 s late`."""
+    took = f"{facts.name} takes {seconds(facts.mean or 0)} a message, {seconds(facts.before or 0)} before"
+    return Said("critical", f"{took}{_suffered(facts)}", (("service", "s", facts.before, facts.mean), *_waiting(facts)))
+
+
+def consumer_stalled(facts: Facts) -> Said:
+    """Messages in flight, and none settled."""
+    usual = f"; it took {seconds(facts.before)} a message before" if facts.before is not None else ""
+    times = f" {facts.events} times, the longest" if facts.events > 1 else ""
+    said = f"{facts.name} settled nothing{times} for {seconds(facts.most or 0)} with {counted(facts.messages, 'message')} in flight"
+    return Said("critical", f"{said}{_at(facts)}{usual}", (("stalled", "s", facts.before, facts.most),))
+
+
+def consumer_gone(facts: Facts) -> Said:
+    """Cut for want of heart-beats."""
+    back = "" if facts.end_ns is None or facts.end_ns <= facts.begin_ns else f"; a consumer was back after {_between(facts)}"
+    who = f"{facts.name} sent no heart-beats, and {facts.broker} closed its connection: a consumer{_at(facts, ' of ')} less"
+    return Said("critical", f"{who}{back}")
+
+
+def left_unacknowledged(facts: Facts) -> Said:
+    """Sessions that end with messages in flight."""
+    left = f"{facts.name} left {counted(facts.messages, 'message')}{_at(facts)} unacknowledged"
+    return Said("warning", f"{left} at the end of {counted(facts.events, 'connection')}", (("left", "", None, float(facts.messages)),))
+
+
+def redelivery_loop(facts: Facts) -> Said:
+    """Much of what a consumer gets was delivered before."""
+    again = f"{facts.name} got {counted(facts.messages, 'message')}{_at(facts)} again, {share(facts.mean, 1)} of all"
+    return Said("warning", again, (("redelivered", "share", None, facts.mean),))
+
+
+def poison_message(facts: Facts) -> Said:
+    """The same content again and again."""
+    again = f"{facts.name} got the same message{_at(facts)} again and again: {counted(facts.messages, 'redelivery', 'redeliveries')}"
+    return Said("warning", f"{again} of {counted(int(facts.before or 1), 'content')}", (("redelivered", "share", None, facts.mean),))
+
+
+def producer_faster(facts: Facts) -> Said:
+    """More is sent, and consumers work as ever."""
+    sent = f"{facts.name} sends {_rate(facts.mean)} messages a minute{_at(facts, ' to ')}, {_rate(facts.before)} before"
+    return Said("critical", f"{sent}; its consumers work as ever{_suffered(facts, named=False)}",
+                (("SENDs", "1/min", facts.before, facts.mean), *_waiting(facts)))  # fmt: skip
+
+
+def broker_slow(facts: Facts) -> Said:
+    """Messages wait though consumers are idle."""
+    waits = f"messages wait {seconds(facts.mean or 0)} in {facts.broker} at {facts.name}, {seconds(facts.before or 0)} before"
+    return Said("critical", f"{waits}, though consumers are idle", (("residence", "s", facts.before, facts.mean),),
+                "consumers that speak another protocol and take turns with these")  # fmt: skip
+
+
+def late_messages(facts: Facts) -> Said:
+    """Late, and nobody can be named."""
+    waits = f"messages of {facts.name} wait {seconds(facts.mean or 0)}, {seconds(facts.before or 0)} before"
+    return Said("warning", f"{waits}; its consumers are busy, but no slower{_suffered(facts, named=False, late=False)}",
+                (("residence", "s", facts.before, facts.mean), *_waiting(facts)))  # fmt: skip
+
+
+def slow_confirms(facts: Facts) -> Said:
+    """RECEIPTs come late."""
+    late = f"{facts.broker} confirms SENDs to {facts.name} after {seconds(facts.mean or 0)}, {seconds(facts.before or 0)} before"
+    return Said("warning", f"{late} (95th percentile)", (("receipt", "s", facts.before, facts.mean),))
+
+
+def no_consumer(facts: Facts) -> Said:
+    """A queue that nobody reads."""
+    return Said("warning", f"{facts.name}: {counted(facts.messages, 'message')} sent, no consumer captured",
+                (("messages", "", None, float(facts.messages)),),
+                "a consumer that speaks another protocol, or was not captured")  # fmt: skip
+
+
+def _rate(number: float | None) -> str:
+    return count(round(number or 0))
+
+
+def _between(facts: Facts) -> str:
+    return seconds(((facts.end_ns or facts.begin_ns) - facts.begin_ns) / 1e9)
+
+
+def _at(facts: Facts, word: str = " of ") -> str:
+    return f"{word}{_named(facts.destination_name)}" if facts.destination_name else ""
+
+
+def _named(destination: str) -> str:
+    """A destination for people: /queue/orders of queue/orders."""
+    return visible(f"/{destination}" if destination.startswith(("queue/", "topic/")) else destination, 60)
+
+
+def _suffered(facts: Facts, *, named: bool = True, late: bool = True) -> str:
+    """What it did to the destination, where that is known."""
+    parts = []
+    if facts.backlog is not None and facts.backlog > 0:
+        name = _at(facts) if named else ""
+        parts.append(f"the backlog{name} grew by {count(round(facts.backlog))}")
+    if late and facts.late_s is not None and facts.late_s >= 1:
+        parts.append(f"messages came up to {seconds(facts.late_s)} late")
+    return f"; {', '.join(parts)}" if parts else ""
+
+
+def _waiting(facts: Facts) -> tuple[Number, ...]:
+    backlog, late = ("backlog", "", 0.0, facts.backlog), ("late", "s", None, facts.late_s)
+    return (*((backlog,) if facts.backlog is not None else ()), *((late,) if facts.late_s is not None else ()))
+
+
+KINDS = {
+    one.__name__: one
+    for one in (
+        consumer_slow, consumer_stalled, consumer_gone, left_unacknowledged, redelivery_loop, poison_message, producer_faster, broker_slow,
+        late_messages, slow_confirms, no_consumer,
+    )
+}  # fmt: skip
+"""What is known of an incident, and what is said of it."""
