@@ -47,7 +47,7 @@ def test_planted_incidents_are_said_once_and_nothing_else(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])])
 def test_nothing_is_said_of_a_normal_day(seed: int, tmp_path: Path) -> None:
-    made = generate(tmp_path / "made.pcap", Request("day", seed, wanted=Wanted(hourly=300 + 40 * seed)))
+    made = generate(tmp_path / "made.pcap", Request("day", seed, wanted=Wanted(hourly=150 + 20 * seed)))
     assert differences(incidents_in(lake_of(tmp_path / "lake", made.paths)), []) == []
 
 
