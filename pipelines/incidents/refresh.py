@@ -18,6 +18,7 @@ import pyarrow as pa
 from pipelines.incidents.evidence import Frame, find_errors, find_packets
 from pipelines.incidents.islands import islands
 from pipelines.incidents.kinds import KINDS, MINUTE, TABLES
+from pipelines.incidents.possible import possible, questions
 from stompcap.incidents.facts import Facts
 from stompcap.incidents.said import said
 from stompcap.lake import delta_log, open_tables, query
@@ -54,7 +55,10 @@ def refresh(lake: str, batches: Sequence[str], run_id: str, spark: Callable[[], 
 
 def made(lake: str, spark: Callable[[], SparkSession]) -> pa.Table:
     """The incidents of a lake."""
-    answers = query.ask(lake, [Query("islands", TABLES, islands()), TOTALS], spark)
+    kinds = possible(KINDS, query.ask(lake, questions(KINDS), spark).values())
+    if not kinds:
+        return INCIDENTS.arrow.empty_table()
+    answers = query.ask(lake, [Query("islands", TABLES, islands(kinds)), TOTALS], spark)
     totals = {row["source"]: row["connections"] for row in answers["totals"].to_pylist()}
     found = answers["islands"].to_pylist()
     rows = [incident(list(samples), totals) for _, samples in groupby(found, lambda row: [row[name] for name in SAME])]

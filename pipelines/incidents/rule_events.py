@@ -52,10 +52,11 @@ LOST = _of_capture("lost", _LOST, f"{_LOST} > 0 AND p.outer_octets_c2s > 0 AND p
 CUT = _of_capture("cut", _CUT, f"{_CUT} > 0")
 ONE_WAY = _of_capture("one way", "1", "p.history IN (upper(p.history), lower(p.history)) AND p.octets_c2s + p.octets_s2c > 0")
 CLOCKS = _of_capture("clocks", "p.acks_against_time", "p.acks_against_time > 0")
+IS_DAMAGED = "status = 'damaged'"
 DAMAGED = f"""
     SELECT source, 'capture' AS subject_kind, source AS subject, {NO_TEXT} AS server_product, 'damaged' AS what, path AS text,
            first_ns AS begin_ns, last_ns AS end_ns, 0 AS messages, CAST(NULL AS DOUBLE) AS amount, {NO_TEXT} AS stream_id, {_NOWHERE}
-    FROM captures WHERE status = 'damaged' AND first_ns IS NOT NULL"""
+    FROM captures WHERE {IS_DAMAGED} AND first_ns IS NOT NULL"""
 CLOSED_TLS = f"""
     SELECT p.source, 'capture' AS subject_kind, p.source AS subject, {NO_TEXT} AS server_product, 'tls' AS what, t.reason AS text,
            p.first_ns AS begin_ns, p.last_ns AS end_ns, 0 AS messages, CAST(NULL AS DOUBLE) AS amount, p.stream_id, {_NOWHERE}

@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines.incidents import end_events
+from pipelines.incidents.kinds import KINDS, Kind
+from pipelines.incidents.possible import possible, questions
 from stompcap.lake import query
 from stompcap.views import VIEWS
 from tests.report.sample import SECOND, START, table
@@ -83,3 +85,9 @@ def told(traffic: Traffic, sql: str) -> list[str]:
         name = f"{row['subject_kind']} {row['subject']} {row['what']}".strip()
         names[name] = names.get(name, 0) + 1
     return [f"{name} x{number}" for name, number in names.items()]
+
+
+def possible_in(traffic: Traffic) -> list[Kind]:
+    """The kinds that are asked for."""
+    tables, asked = traffic.tables(), questions(KINDS)
+    return possible(KINDS, query.in_process({one.name: tables[one.name] for one in asked}, asked).values())

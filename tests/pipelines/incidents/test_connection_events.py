@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.incidents import connection_events as kinds
-from tests.pipelines.incidents.connections import Traffic, told
+from tests.pipelines.incidents.connections import Traffic, possible_in, told
 
 WRONG = {"outcome": "refused", "close_cause": "refused", "error_message": "Bad CONNECT", "error_detail": "Access refused for user 'x'\n"}
 NO_ANSWER = {"octets_c2s": 0, "octets_s2c": 0, "synack_seen": False, "close_kind": "rst", "closed_by": "server", "protocol": "other"}
@@ -87,3 +87,4 @@ CASES = {
 def test_what_is_flagged(case: str) -> None:
     sql, traffic, expected = CASES[case]
     assert told(traffic, sql) == expected
+    assert not expected or sql in [kind.sql for kind in possible_in(traffic)]

@@ -1,0 +1,71 @@
+"""Which kinds of incidents can be in a lake at all, told by one look at each table: the others are not asked for.
+
+Most traffic is well, and a run over it is not to pay for the questions of what may go wrong.
+"""
+
+# ruff: noqa: S608  the SQL consists of our own constants only
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipelines.incidents import connection_events as connections
+from pipelines.incidents import end_events as ends
+from pipelines.incidents import rule_events as rules
+from pipelines.incidents import wire_events as wire
+from pipelines.incidents.flagged import SECOND_NS
+from stompcap.lake.query import Query
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pipelines.incidents.kinds import Kind
+
+
+class Needs(NamedTuple):
+    """So many rows of a table that meet a condition, or more; without them there is no incident of the kind."""
+
+    table: str
+    condition: str
+    least: int = 1
+
+
+_OF_STREAMS = "protocol = 'stomp'"
+NEEDS = {
+    "broker_stop": Needs("sessions", "close_cause IN ('unknown', 'reset', 'error')", 3),
+    "refused": Needs("sessions", "outcome = 'refused'", connections.EQUAL),
+    "unanswered": Needs("sessions", "outcome = 'unanswered'", connections.EQUAL),
+    "connect_refused": Needs("streams", "synack_seen IS NOT TRUE AND close_kind = 'rst'", connections.EQUAL),
+    "reconnect_loop": Needs("sessions", f"close_cause NOT IN ({connections.OWN_KINDS})", connections.LOOPS),
+    "storm": Needs("sessions", "outcome = 'connected'", connections.STORM),
+    "errors": Needs("sessions", "error_message IS NOT NULL AND outcome <> 'refused'", connections.EQUAL),
+    "heartbeat_missed": Needs("sessions", "close_cause IN ('heartbeat_client', 'heartbeat_server')"),
+    "heartbeat_late": Needs("heartbeat_violations", "severity <> 'late'", ends.LATE),
+    "idle_cut": Needs("sessions", "close_cause IN ('unknown', 'idle_cut')"),
+    "retransmissions": Needs("stalls", "kind = 'retransmission'", wire.AGAIN),
+    "window_closed": Needs("stalls", f"kind = 'zero_window' AND end_ns - begin_ns >= {wire.CLOSED_S * SECOND_NS}"),
+    "long_way": Needs("streams", f"rtt_client_us >= {wire.FAR_US}", wire.FAR_CONNECTIONS),
+    "protocol": Needs("compliance_findings", "level = 'M'"),
+    "capture_loss": Needs("streams", f"{_OF_STREAMS} AND coalesce(gap_octets_c2s, 0) + coalesce(gap_octets_s2c, 0) > 0"),
+    "capture_cut": Needs("streams", f"{_OF_STREAMS} AND coalesce(truncated_octets_c2s, 0) + coalesce(truncated_octets_s2c, 0) > 0"),
+    "capture_one_way": Needs("streams", f"{_OF_STREAMS} AND history IN (upper(history), lower(history))"),
+    "capture_clocks": Needs("streams", f"{_OF_STREAMS} AND acks_against_time > 0"),
+    "capture_damaged": Needs("captures", rules.IS_DAMAGED),
+    "capture_tls": Needs("transports", "status = 'not_decrypted'"),
+}
+
+
+def questions(kinds: Iterable[Kind]) -> list[Query]:
+    """A query of each table that tells, of some kinds."""
+    asked: dict[str, list[str]] = {}
+    for kind in kinds:
+        if need := NEEDS.get(kind.name):
+            asked.setdefault(need.table, []).append(f"count_if({need.condition}) AS {kind.name}")
+    return [Query(table, (table,), f"SELECT {', '.join(counts)} FROM {table}") for table, counts in asked.items()]
+
+
+def possible(kinds: Iterable[Kind], answers: Iterable[pa.Table]) -> list[Kind]:
+    """Those of some kinds that the answers leave; one of which `NEEDS` says nothing is among them."""
+    found = {name: number or 0 for answer in answers for name, number in answer.to_pylist()[0].items()}
+    return [kind for kind in kinds if kind.name not in NEEDS or found[kind.name] >= NEEDS[kind.name].least]
