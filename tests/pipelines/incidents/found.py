@@ -11,6 +11,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
 from pipelines.metrics import aggregates
+from stompcap.lake import hash_key
 from stompcap.lake import tables as lakes
 from stompcap.lake.finality import marked
 from stompcap.lake.paths import location
@@ -41,14 +42,14 @@ def lake_of(folder: Path, captures: Sequence[Path | str]) -> str:
     """A lake of these captures."""
     lake = str(folder)
     lakes.create(lake)
-    wire = wire_of([str(path) for path in captures])
+    wire, options = wire_of([str(path) for path in captures]), Options(hash_key=hash_key.of_lake(lake))
     read = [{name: list(value.items()) if isinstance(value, dict) else value for name, value in row.items()} for row in wire.surveyed]
-    tables = wire.tables() | {"captures": pa.Table.from_pylist(read, schema=TABLES["captures"].arrow)}
+    tables = wire.tables(options) | {"captures": pa.Table.from_pylist(read, schema=TABLES["captures"].arrow)}
     for name, rows in tables.items():
         if name in TABLES and len(rows):
             write_deltalake(location(lake, name), marked(TABLES[name], filled(name, rows), "part"), mode="append")
     job: Any = SimpleNamespace(
-        lake=lake, spark=no_spark, options=Options(), result=SimpleNamespace(run_id="r"), progress=SimpleNamespace(begin=lambda text: None)
+        lake=lake, spark=no_spark, options=options, result=SimpleNamespace(run_id="r"), progress=SimpleNamespace(begin=lambda text: None)
     )
     aggregates.refresh_all(job, ["b"], {})
     return lake
