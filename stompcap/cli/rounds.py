@@ -43,6 +43,9 @@ class Rounds:
         self.new: dict[str, int] | None = None
         """By table, the rows that the lake has more after a round than before it; None where nobody counted them."""
 
+        self.happened: list[tuple[str, Mapping[str, Any]]] = []
+        """Incidents that began or ended with a round, which are told behind it."""
+
     def begin(self) -> None:
         """A round begins its work."""
         self.end()
@@ -57,6 +60,9 @@ class Rounds:
             logs.tell("watch", news(result, self.new), run_id=result.run_id, seconds=round(passed, 3))
         elif not self._verbosity.quiet:
             print(f"{_now()}  {news(result, self.new)} in {duration(passed * 1e6)}", flush=True)
+        for state, row in self.happened:
+            self.incident(state, row)
+        self.happened = []
 
     def idle(self, due: Due) -> None:
         """Print a round that found nothing new, where somebody looks at it."""

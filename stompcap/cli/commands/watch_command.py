@@ -125,9 +125,9 @@ def _endless(
                 if exporter:
                     exporter.update()
                 tell.new = {table: max(0, rows - before[table]) for table, rows in counted(lake).items()}
-                for state, row in told.news(incidents.every(lake)):
-                    tell.incident(state, row)
-                    if tells is not None and (wrong := told_by_command.tell(tells, state, row)):
+                tell.happened += told.news(incidents.every(lake))
+                if tells is not None:
+                    for wrong in filter(None, (told_by_command.tell(tells, state, row) for state, row in tell.happened)):
                         to_stderr(wrong)
                 return result
             except Exception:
