@@ -135,13 +135,13 @@ class Follower:
 
     def _fresh(self, dialogue: Dialogue, held: Held, *, over: bool) -> list[Line]:
         """Lines that were not printed yet, and late findings of those that were."""
-        if not dialogue.stream_id.startswith(self.printer.selection.streams or ("",)):
+        if not self.printer.selection.takes_session(dialogue):
             return []
         printed = held.printed.setdefault(dialogue.stream_id, set())
         done = over or dialogue.stream["close_kind"] != "open"
         found = []
         decided = len(dialogue.lines) if done else 1 + max((n for n, line in enumerate(dialogue.lines) if line.kind == "frame"), default=-1)
-        for number, line in enumerate(dialogue.lines):
+        for number, line in enumerate(map(self.printer.selection.shown, dialogue.lines)):
             if number >= decided and line.kind != "silence":
                 continue  # more octets may come to it
             key = line.key
@@ -152,7 +152,7 @@ class Follower:
                         self.printer.finding(dialogue, finding, line)
             elif self.printer.selection.takes(line):
                 found.append(line)
-            elif self.printer.selection.rules:
+            elif self.printer.selection.frames_only:
                 continue  # a finding may come to it later
             printed.add(key)
             printed.update((one["rule_id"], one["direction"], one["stream_offset"], one["evidence"]) for one in new)
@@ -169,7 +169,7 @@ class Follower:
             done = over or dialogue.stream["close_kind"] != "open"
             if done and dialogue.stream_id not in held.ended:
                 held.ended.add(dialogue.stream_id)
-                if dialogue.stream_id in self.printer.begun and not self.printer.selection.frames_only:
+                if dialogue.stream_id in self.printer.begun:
                     self.printer.end(dialogue)
 
     def _judge(self, ends: bytes, held: Held, found: list[Dialogue]) -> None:
@@ -225,6 +225,7 @@ def follow(pipe: BinaryIO, printer: Printer, options: Options) -> Collection[Row
     gc.enable()
     with tempfile.TemporaryDirectory(prefix="stompcap-") as folder, expected():
         source, follower = LiveInput(pipe, Path(folder), options), Follower(printer, options)
+        follower.found.with_raw = printer.writer.style.octets
         due = 0.0
         try:
             for segments in source.batches(INTERVAL_S):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 
 from stompcap.errors import UsageError
 from stompcap.visible import visible
@@ -22,3 +23,11 @@ def moment(option: str, text: str) -> datetime.datetime:
 def nanoseconds(option: str, text: str) -> int:
     """The same in nanoseconds since the epoch."""
     return (moment(option, text) - EPOCH) // datetime.timedelta(microseconds=1) * 1000
+
+
+def microseconds(option: str, text: str) -> float:
+    """A latency, 250us, 40ms, 1.5s or 2min, in microseconds; raises UsageError."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?(us|µs|ms|s|min|h)", text.strip())
+    if not found:
+        raise UsageError(f"{option} {visible(text, 40)}: must be a time such as 40ms, 1.5s or 2min")
+    return float(found[1]) * {"us": 1, "µs": 1, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9}[found[2]]

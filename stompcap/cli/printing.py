@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from stompcap.cli.dialogue import json_and_csv
 from stompcap.cli.dialogue.text import Style, Writer
+from stompcap.cli.dialogue.totals import Totals, one_line, titles
 from stompcap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,11 +23,13 @@ class Enough(Exception):
 
 
 class Printer:
-    """Prints sessions to standard output; `most` frames at most, after which it raises Enough."""
+    """Prints sessions to standard output; `most` frames at most, after which it raises Enough. `brief`: one line a session."""
 
-    def __init__(self, form: str, style: Style, selection: Selection, most: int | None = None) -> None:
+    def __init__(self, form: str, style: Style, selection: Selection, most: int | None = None, *, brief: bool = False) -> None:
+        self.brief, self.totals = brief, Totals()
         self.form, self.writer, self.selection, self.left = form, Writer(style), selection, most
         self.sessions = self.remarks = 0
+        self.headed = False
         self.begun: set[str] = set()  # streams
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
@@ -41,12 +44,14 @@ class Printer:
         self.begin(dialogue)
         for line in selected.lines:
             self.line(dialogue, line)
-        if not self.selection.frames_only:
-            self.end(dialogue)
+        self.end(selected)
 
     def begin(self, dialogue: Dialogue) -> None:
         """The line that begins a session."""
-        if self.form == "text":
+        self.totals.sessions += 1
+        if self.brief:
+            pass
+        elif self.form == "text":
             between = (self.sessions or self.remarks) and not self.writer.style.named
             self._put(("\n" if between else "") + self.writer.head(dialogue))
         else:
@@ -56,6 +61,9 @@ class Printer:
 
     def line(self, dialogue: Dialogue, line: Line) -> None:
         """A line that is selected, and its findings."""
+        self.totals.line(line)
+        if self.brief:
+            return
         if self.form == "text":
             self._put_all(self.writer.lines(dialogue, line))
         else:
@@ -67,17 +75,39 @@ class Printer:
 
     def finding(self, dialogue: Dialogue, finding: Row, line: Line) -> None:
         """A finding at a line that was printed before."""
+        if self.brief or not self.selection.shows(finding):
+            return
         if self.form == "text":
             self._put(self.writer.finding(dialogue, finding, line.packet))
         else:
             self._put(self._object(json_and_csv.finding_object(dialogue, finding, line)))
 
     def end(self, dialogue: Dialogue) -> None:
-        """The summary of a session."""
-        if self.form == "text":
+        """The summary of a session, not where frames are selected; or the one line of it."""
+        if self.brief:
+            self._brief(dialogue)
+        elif self.selection.frames_only:
+            return
+        elif self.form == "text":
             self._put_all(self.writer.end(dialogue))
         else:
             self._put(self._object(json_and_csv.summary_object(dialogue)))
+
+    def _brief(self, dialogue: Dialogue) -> None:
+        if self.form != "text":
+            whole = json_and_csv.session_object(dialogue) | json_and_csv.summary_object(dialogue)
+            self._put(self._object(whole | {"login": dialogue.session["login"]}))
+            return
+        if not self.headed:
+            self._put(self.writer.coloured(titles(self.writer.style.width), "head"))
+        self.headed = True
+        grave = next((level for level in "MSI" if any(row["level"] == level for row in dialogue.findings)), "")
+        self._put(self.writer.coloured(one_line(dialogue, self.writer.style.width), grave))
+
+    def total(self) -> None:
+        """What was shown in all, in text only, and not where it is one whole session, whose summary says it."""
+        if self.form == "text" and (self.sessions > 1 or (self.sessions and (self.selection.frames_only or self.brief))):
+            self._put("\n" + self.writer.folded(self.totals.words(), "head"))
 
     def remark(self, text: str) -> None:
         """A line about what is read, in text only."""

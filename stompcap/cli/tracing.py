@@ -48,6 +48,9 @@ class Trace:
     flaws: list[str] = field(default_factory=list)
     """Captures that are truncated or damaged, in words."""
 
+    with_raw: bool = False
+    """Whether dialogues have the octets of their rows."""
+
     lacking: list[str] = field(default_factory=list)
     """Why captures may show less than was said: packets cut short, or without TCP; in words."""
 
@@ -108,12 +111,13 @@ def sessions_of(
     ids = [str(rank) for rank in range(len(paths))]
     analyser = SessionAnalyser({name: rank for rank, name in enumerate(ids)}, options, lambda name: name in WANTED)
     found: dict[str, list[pa.Table]] = {}
+    with_raw = trace is not None and trace.with_raw
     machines = Assembly(list(zip(paths, ids, strict=True)), "", options, WINDOW, now_ns=now_ns, passcodes=passcodes)
     machines.with_clocks(trace.clocks if trace is not None else ())
     for part in analyser.analysed(machines.parts(segments)):
         for name, table in part.tables.items():
             if name in KEPT or name in WANTED:
-                found.setdefault(name, []).append(table.drop_columns("raw") if name == "raw_frames" else table)
+                found.setdefault(name, []).append(table.drop_columns("raw") if name == "raw_frames" and not with_raw else table)
     tables = {name: without_zero(TABLES[name], pa.concat_tables(some)) for name, some in found.items()}
     if trace is not None:
         trace.shared.update(machines.points.shared)

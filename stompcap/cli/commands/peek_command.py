@@ -12,7 +12,7 @@ import typer
 
 from stompcap.capture_point_warnings import warnings
 from stompcap.cli import common
-from stompcap.cli.dialogue_options import Frames, Output
+from stompcap.cli.dialogue_options import Frames, Output, Sessions, Summary
 from stompcap.cli.grouped import grouped
 from stompcap.cli.printing import Enough, Printer, form_of
 from stompcap.cli.stderr import to_stderr
@@ -32,16 +32,12 @@ PEEK_ALONE = "peek at one alone to see it as it was there"
 Captures = Annotated[
     list[str], typer.Argument(metavar="CAPTURE...", help="Files, folders, globs or URIs; - reads a pipe as it comes.", show_default=False)
 ]
-Streams = Annotated[
-    list[str] | None,
-    typer.Option("--stream", metavar="ID", help="Only the stream with this id or its first digits; repeatable.", show_default=False),
-]
 Traced = Annotated[
     str | None,
     typer.Option("--trace", metavar="ID", help="What each machine made of one connection, by its stream id, first digits of it, or an "
                  "endpoint ADDRESS:PORT; -c N rows of each, 100 by default.", show_default=False),
 ]  # fmt: skip
-FRAMES, OUTPUT = Frames(), Output()
+FRAMES, SESSIONS, OUTPUT = Frames(), Sessions(), Output()
 
 
 @dataclass(frozen=True)
@@ -65,9 +61,10 @@ def register(app: typer.Typer) -> None:
 
 def peek(
     captures: Captures,
-    stream: Streams = None,
     trace: Traced = None,
+    sessions: Sessions = SESSIONS,
     frames: Frames = FRAMES,
+    summary: Summary = False,
     packets: Packets = PACKETS,
     settings: common.SettingsFile = None,
     output: Output = OUTPUT,
@@ -78,23 +75,24 @@ def peek(
     Nothing is written, and no Spark is needed. Several captures are one trace in order of time. For more than 64 MiB use run and show.
     """
     del verbose
-    from stompcap.cli.dialogue.selection import selection
+    from stompcap.cli.dialogue.selection import Selection, selection
     from stompcap.cli.dialogue.text import style_for
 
     form = form_of(output.form, as_json=output.as_json)
     in_zone = common.times_in(output.time_zone)
     options = common.options(common.Reading(**vars(packets)), settings=settings)
-    wanted = selection(frames.command, frames.destination, stream, frames.rule)
+    wanted = selection(frames, sessions)
     live = PIPE in captures
     if trace is not None:
-        if live or wanted != selection(None, None, None, None) or form == "csv":
+        if live or wanted != Selection() or summary or form == "csv":
             raise UsageError("--trace shows one connection of files as text or JSON, and cannot be combined with - or what selects frames")
         with in_zone:
             refused = _traced(captures, trace, form, output, options, frames.count)
         raise SystemExit(UNREADABLE if refused else 0)
     if live and len(captures) > 1:
         raise UsageError("- reads a pipe and cannot be combined with other captures")
-    printer = Printer(form, style_for(absolute=output.absolute, every_header=output.headers, named=live), wanted, frames.count)
+    style = style_for(absolute=output.absolute, every_header=output.headers, named=live, octets=output.octets)
+    printer = Printer(form, style, wanted, frames.count, brief=summary)
     with in_zone:
         refused = _print_sessions(captures, printer, options, live=live)
     if refused:
@@ -107,7 +105,9 @@ def _print_sessions(captures: list[str], printer: Printer, options: Options, *, 
         if live:
             from stompcap.cli import following
 
-            _tell_of_others(printer, following.follow(sys.stdin.buffer, printer, options), options)
+            others = following.follow(sys.stdin.buffer, printer, options)
+            printer.total()
+            _tell_of_others(printer, others, options)
             return 0
         return _files(captures, printer, options)
     except Enough:  # of a pipe
@@ -121,9 +121,12 @@ def _files(captures: list[str], printer: Printer, options: Options) -> int:
     from stompcap.cli.dialogue.selection import Selection
 
     trace, refused = _read(captures, options)
+    trace.with_raw = printer.writer.style.octets
     with suppress(Enough):
         for dialogue in trace.dialogues(options):
             printer.session(dialogue)
+    printer.total()
+    with suppress(Enough):
         _tell_of_others(printer, trace.others.values(), options)
     for line in (*trace.flaws, *(warnings(trace.points, PEEK_ALONE) if trace.shared else ())):
         to_stderr(line)

@@ -58,7 +58,7 @@ def show(
     del verbose
     form = form_of(output.form, as_json=output.as_json)
     if frames != FRAMES and stream_id is None:
-        raise UsageError("--command, --destination, --rule and -c select frames of one session; name it: stompcap show STREAM_ID")
+        raise UsageError("--command, --only, --level and the like select frames of one session; name it: stompcap show STREAM_ID")
     in_zone = common.times_in(output.time_zone)
     lakes.demand(lake)
     if stream_id is not None and source is not None:
@@ -75,10 +75,11 @@ def _session(lake: str, stream_id: str, frames: Frames, output: Output, form: st
     from stompcap.cli.dialogue.selection import selection
     from stompcap.cli.dialogue.text import style_for
 
-    dialogue = of_lake(lake, stream_id)
+    dialogue = of_lake(lake, stream_id, with_raw=output.octets)
     happened = incidents.of_session(lake, dialogue.stream_id)
-    wanted = selection(frames.command, frames.destination, None, frames.rule)
-    printer = Printer(form, style_for(absolute=output.absolute, every_header=output.headers), wanted, frames.count)
+    wanted = selection(frames)
+    style = style_for(absolute=output.absolute, every_header=output.headers, octets=output.octets)
+    printer = Printer(form, style, wanted, frames.count)
     try:
         if form == "text":
             for row in happened:
@@ -89,12 +90,13 @@ def _session(lake: str, stream_id: str, frames: Frames, output: Output, form: st
         printer.session(dialogue)
     except Enough:
         return
+    printer.total()
     if form == "text":
         exported = f"stompcap export {dialogue.stream_id} --lake {shlex.quote(lake)} -o {dialogue.stream_id[:8]}.pcap"
         printer.remark(f"for Wireshark: {exported}")
 
 
-def of_lake(lake: str, stream_id: str) -> Dialogue:
+def of_lake(lake: str, stream_id: str, *, with_raw: bool = False) -> Dialogue:
     """A session of a lake, by its id or the beginning of it; raises UsageError where there is none."""
     from stompcap.cli.dialogue.lines import COLUMNS, dialogues
 
@@ -104,7 +106,10 @@ def of_lake(lake: str, stream_id: str) -> Dialogue:
         what = f"{name}: speaks {stream['protocol']}, not STOMP"
         raise UsageError(f"{what}; list the sessions with: stompcap show --lake {shlex.quote(lake)}")
     tables = {
-        table: lakes.small(lake, table, None if columns is None else [*columns], [("stream_id", "=", name)])
+        table: lakes.small(
+            lake, table, None if columns is None else [*columns, *(["raw"] if with_raw and table == "raw_frames" else [])],
+            [("stream_id", "=", name)],
+        )
         for table, columns in COLUMNS.items() if open_tables.is_there(location(lake, table))
     }  # fmt: skip
     ids = set(filter(None, tables["raw_frames"].column("last_capture_id").to_pylist()))

@@ -45,6 +45,9 @@ class Line:
     packet: int | None = None
     frame: Row | None = None
     note: str = ""
+    latency_us: float | None = None  # of a frame that settles deliveries, that of the first
+    status: str | None = None  # of a delivery that was not settled
+    raw: bytes | None = None
     count: int = 1
     findings: tuple[Row, ...] = ()
 
@@ -84,7 +87,9 @@ def rows_of(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, list[Row]]]:
     for name, columns in COLUMNS.items():
         by_stream: dict[str, list[Row]] = defaultdict(list)
         if name in tables:
-            for row in tables[name].select(columns or tables[name].column_names).to_pylist():
+            there = tables[name].column_names
+            raw = ["raw"] if name == "raw_frames" and "raw" in there else []
+            for row in tables[name].select([*columns, *raw] if columns else there).to_pylist():
                 by_stream[row["stream_id"]].append(row)
         found[name] = by_stream
     return found
@@ -151,20 +156,23 @@ def _octets(of: Mapping[str, list[Row]], order: Mapping[str, int]) -> Iterator[t
                 continue  # the line end behind a frame
             kind = "heartbeats"
         arrived = row["last_capture_id"], row["last_packet"]
-        yield moment, Line(kind, *key, row["last_ns"], row["length_octets"], *arrived, frames.get(key), notes.get(key, ""))
+        note, latency_us, status = notes.get(key, ("", None, None))
+        line = Line(kind, *key, row["last_ns"], row["length_octets"], *arrived, frames.get(key), note, latency_us, status, row.get("raw"))
+        yield moment, line
 
 
-def _notes(deliveries: Iterable[Row]) -> dict[tuple[str, int], str]:
-    """What became of deliveries, at their MESSAGEs and at the frames that settled them."""
-    notes, settled = {}, defaultdict(list)
+def _notes(deliveries: Iterable[Row]) -> dict[tuple[str, int], tuple[str, float | None, str | None]]:
+    """What became of deliveries, at their MESSAGEs and at the frames that settled them: in words, the latency, the status."""
+    notes: dict[tuple[str, int], tuple[str, float | None, str | None]] = {}
+    settled: dict[int, list[float]] = defaultdict(list)
     for row in deliveries:
         if row["status"] in ("unsettled", "voided", "unknown"):
-            notes["s2c", row["stream_offset"]] = row["status"]
+            notes["s2c", row["stream_offset"]] = row["status"], None, row["status"]
         if row["settle_offset"] is not None and row["ack_latency_us"] is not None:
             settled[row["settle_offset"]].append(row["ack_latency_us"])
     for offset, latencies in settled.items():
         several = f"{len(latencies)} deliveries, the first " if len(latencies) > 1 else ""
-        notes["c2s", offset] = f"{several}after {duration(max(latencies))}"
+        notes["c2s", offset] = f"{several}after {duration(max(latencies))}", max(latencies), None
     return notes
 
 

@@ -11,7 +11,7 @@ from stompcap.tables.carriers import described
 from stompcap.tables.levels import SPELLED
 from stompcap.tables.outcomes import DIRECT, SETTLED
 from stompcap.tables.words import SIDES
-from stompcap.units import count, duration, size
+from stompcap.units import count, counted, duration, size
 
 if TYPE_CHECKING:
     from stompcap.cli.dialogue.lines import Dialogue
@@ -55,7 +55,8 @@ def summary(dialogue: Dialogue) -> Iterator[str]:
     by = f" of the {f['ended_by']}" if f["ended_by"] in ("client", "server") else ""
     missing = f", {size(f['gap_octets'])} missing" if f["gap_octets"] else ""
     client = f", client {f['client']}" if f["client"] else ""
-    yield f"{end}{by} after {duration(f['duration_us'])}; {count(f['frames_c2s'])} frames →, {count(f['frames_s2c'])} ←{missing}{client}"
+    frames = f"{counted(f['frames_c2s'], 'frame')} →, {count(f['frames_s2c'])} ←"
+    yield f"{end}{by} after {duration(f['duration_us'])}; {frames}{missing}{client}"
     if dialogue.layers:
         yield f"inside {', '.join(map(described, dialogue.layers))}"
     parts = []
