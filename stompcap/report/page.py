@@ -18,7 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from stompcap import units, zones
-from stompcap.report import by_product, grouping
+from stompcap.report import by_product, grouping, telling
 from stompcap.report.incidents import STORM
 from stompcap.report.queries import QUERIES
 from stompcap.report.ranking import ranked
@@ -29,7 +29,7 @@ from stompcap.tables.words import SIDES
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import pyarrow as pa
 
@@ -52,7 +52,7 @@ def _short(value: str | None) -> str:
     return units.NOTHING if value is None else visible(value, 28)
 
 
-TOTALS = ("captures_total", "sessions_total", "residence_total", "ack_total")
+TOTALS = ("captures_total", "sessions_total", "residence_total", "ack_total", "destinations_total", "who_total")
 """Answers of one row."""
 
 
@@ -113,9 +113,10 @@ def render(name: str, title: str, **values: Any) -> str:
 
 def _charts(answers: Mapping[str, Rows]) -> dict[str, Markup]:
     """The plots by their names in the template."""
-    from stompcap.report import charts, gap_charts, session_charts  # they load vl-convert, which other pages need not
+    from stompcap.report import charts, gap_charts, session_charts, timeline  # they load vl-convert, which other pages need not
 
     return {
+        "destinations": timeline.timeline(answers["minutes"], answers["incidents"]),
         "ranges": charts.latency_ranges(answers["ack_destinations"]),
         "histogram": charts.latency_histogram(answers["ack_histogram"], next(iter(answers["ack_total"]), {})),
         "timeline": charts.latency_timeline(answers["ack_timeline"]),
@@ -148,7 +149,7 @@ def build_parts(
     for number, (source, tables) in enumerate(answered.items()):
         answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items()}
         at = f"source-{number + 1}-" if len(answered) > 1 else ""
-        parts.append({"source": source if at else None, "at": at, "body": _apart(_part(answers, word), at)})
+        parts.append({"source": source if at else None, "at": at, "body": _apart(_part(answers, tables, word), at)})
         quality = answers["quality"]
     return render(
         "document.html", "STOMP traffic report",
@@ -163,13 +164,14 @@ def _apart(body: str, at: str) -> Markup:
     return Markup(named)  # noqa: S704  escaped when it was filled in
 
 
-def _part(answers: dict[str, Rows], lake_word: str) -> str:
-    """What the page tells of one source."""
+def _part(answers: dict[str, Rows], given: Collection[str], lake_word: str) -> str:
+    """What the page tells of one source; `given` are the names of the answers that there are."""
     broken = ranked(answers["broken"])
+    total = {name: _Figures(next(iter(answers[name]), {})) for name in TOTALS}
     findings = grouping.lists(answers["findings"], "rule_id")
     return _environment().get_template("page.html").render(
         answers=answers,
-        total={name: _Figures(next(iter(answers[name]), {})) for name in TOTALS},
+        total=total,
         remarks=remarks(answers),
         levels=sorted(answers["levels"], key=lambda row: ("MSI".find(row["level"]), -row["findings"])),
         rules=answers["rules"],
@@ -184,6 +186,12 @@ def _part(answers: dict[str, Rows], lake_word: str) -> str:
         sessions_shown={row["stream_id"] for row in answers["sessions"]},
         rules_shown={row["rule_id"] for row in broken} & set(findings),
         session_rules=grouping.lists(answers["session_rules"], "stream_id"),
+        headline=telling.headline(answers),
+        has_incidents="incident_levels" in given,
+        who=telling.who(answers["who"], answers["incidents"]),
+        days=telling.days(answers["incidents"], total["captures_total"]),
+        since=telling.since,
+        packets_of=telling.packets,
         lake_word=lake_word,
         STORM=STORM,
         zone=zones.name(),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from stompcap.lake.clocks import CLOCKS
 from stompcap.lake.query import Query
 from stompcap.report import residence
+from stompcap.report.first import FIRST
 from stompcap.report.incidents import BINS_PER_DECADE, INCIDENTS
 from stompcap.tables.outcomes import ASKING, CUMULATIVE, DIRECT, MEASURED, NOT_SETTLED, figures
 
@@ -289,6 +290,7 @@ QUERIES = {
             LIMIT 25""",
         ),
         CLOCKS,
+        *FIRST,
         *residence.QUERIES,
         *INCIDENTS,
     )

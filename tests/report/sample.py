@@ -247,6 +247,27 @@ def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:
                 "checked_ts": START // 1000,
             }
         )
+    first = rows["sessions"][0]["stream_id"]
+    for number, (level, end) in enumerate((("critical", None), ("warning", START + 900 * SECOND), ("note", START))):
+        rows["incidents"].append(
+            {
+                "incident_id": f"{number:020x}", "kind": "backlog", "subject_kind": ("login", "destination", "broker")[number],
+                "subject": HOSTILE, "source": "default", "destination_name": ("queue/orders", f"queue/{HOSTILE}", None)[number],
+                "begin_ns": START + 300 * SECOND * (number + 1), "end_ns": end, "level": level, "messages": 700 - number,
+                "confidence": ("proven", "likely")[number % 2], "would_change": HOSTILE if number % 2 else None,
+                "sentence": f"billing takes 400 ms a message {HOSTILE}",
+                "streams": [first], "packets": [{"capture": f"/captures/{HOSTILE}.pcap", "packet": packet} for packet in (7006, 13546)],
+            }
+        )  # fmt: skip
+    for minute in range(30):
+        for name in ("queue/orders", f"queue/{HOSTILE}"):
+            rows["destination_minutes"].append(
+                {
+                    "minute_ts": (START // 60_000_000_000 + minute) * 60_000_000, "source": "default", "destination_name": name,
+                    "sends": 60, "messages": 60 - minute, "backlog_change": minute, "backlog_incomplete": name != "queue/orders",
+                    "residence_p95_us": 5_000 * minute or None, "ack_p95_us": 2_000 + 10_000 * minute,
+                }
+            )  # fmt: skip
     return {name: table(name, found) for name, found in rows.items()}
 
 
