@@ -43,7 +43,7 @@ def many(events: str, least: int, within_s: int) -> str:
 def error_text(of: str = "s") -> str:
     """What the ERROR of a session says: its message, and the first line of its body where that adds something (no trace of Java)."""
     said, line = _SAID.format(s=of), _FIRST_LINE.format(s=of)
-    adds = f"{line} NOT IN ('', {said}) AND {line} NOT LIKE '%Exception%' AND strpos({said}, {line}) = 0"
+    adds = f"{line} NOT IN ('', {said}) AND {line} NOT LIKE '%Exception%' AND NOT contains({said}, {line})"
     return f"CASE WHEN {adds} THEN concat({said}, ': ', substr({line}, 1, 200)) ELSE {said} END"
 
 

@@ -7,6 +7,7 @@ Both DuckDB and Spark understand it. Each row is one of the first events of an i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pipelines.incidents import consumer_events, consumer_minutes, destination_events, end_events
@@ -22,17 +23,13 @@ def islands(kinds: Sequence[Kind] = KINDS) -> str:
     """The query over the tables of `pipelines.incidents.kinds.TABLES`."""
     names = ", ".join((*EVENT, *OF_TRAFFIC))
     without = ", ".join((*EVENT, f"{NO_TEXT} AS destination_name", *(f"{NO_NUMBER} AS {name}" for name in OF_TRAFFIC[1:])))
-    parts = {"stops": end_events.STOPS, "idles": end_events.IDLES, **consumer_minutes.CTES, **consumer_events.CTES,
-             **destination_events.CTES}  # fmt: skip
-    shared = ", ".join(f"{name} AS ({sql})" for name, sql in parts.items())
     happened = " UNION ALL ".join(
         f"SELECT '{kind.name}' AS kind, CAST({kind.gap_s * SECOND_NS} AS BIGINT) AS gap_ns, {names if kind.traffic else without} "
         f"FROM ({kind.sql}) {kind.name}_events"
         for kind in kinds
     )
     return f"""
-    WITH ends AS ({VIEWS["session_ends"].of()}), {shared},
-    happened AS ({happened}), reached AS (
+    WITH {_shared(happened)}happened AS ({happened}), reached AS (
         SELECT *, max(coalesce(end_ns, begin_ns)) OVER (PARTITION BY {_SAME} ORDER BY begin_ns, stream_id
                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ns
         FROM happened
@@ -57,3 +54,14 @@ def islands(kinds: Sequence[Kind] = KINDS) -> str:
     FROM summed t LEFT JOIN (SELECT source, max(last_ns) AS seen_ns, min(first_ns) AS began_ns FROM captures GROUP BY source) c
     ON c.source = t.source
     WHERE t.nth <= {SAMPLES} ORDER BY t.kind, t.source, t.subject_kind, t.subject, t.what, t.first_ns, t.nth"""
+
+
+def _shared(sql: str) -> str:
+    """The queries that this one names, each behind those that it names itself."""
+    every = {"ends": VIEWS["session_ends"].of(), "stops": end_events.STOPS, "idles": end_events.IDLES, **consumer_minutes.CTES,
+             **consumer_events.CTES, **destination_events.CTES}  # fmt: skip
+    found: list[str] = []
+    for name in reversed(every):
+        if re.search(rf"\b(FROM|JOIN) {name}\b", " ".join([sql, *(every[one] for one in found)])):
+            found.append(name)
+    return "".join(f"{name} AS ({every[name]}), " for name in reversed(found))

@@ -11,9 +11,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipelines.incidents import connection_events as connections
+from pipelines.incidents import consumer_events as consumers
+from pipelines.incidents import destination_events as destinations
 from pipelines.incidents import end_events as ends
 from pipelines.incidents import rule_events as rules
 from pipelines.incidents import wire_events as wire
+from pipelines.incidents.consumer_minutes import LEAST_MINUTES
 from pipelines.incidents.flagged import SECOND_NS
 from stompcap.lake.query import Query
 
@@ -32,7 +35,19 @@ class Needs(NamedTuple):
 
 
 _OF_STREAMS = "protocol = 'stomp'"
+_MINUTES = Needs("destination_minutes", "messages > 0", LEAST_MINUTES + 1)
 NEEDS = {
+    "broker_slow": _MINUTES,
+    "consumer_slow": _MINUTES,
+    "producer_faster": _MINUTES,
+    "late_messages": _MINUTES,
+    "slow_confirms": Needs("destination_minutes", "receipt_p95_us IS NOT NULL", LEAST_MINUTES + 1),
+    "no_consumer": Needs("sends", "true", destinations.UNREAD),
+    "consumer_gone": Needs("sessions", "close_cause = 'heartbeat_client'"),
+    "consumer_stalled": Needs("subscriptions", "max_in_flight > 0"),
+    "left_unacknowledged": Needs("subscriptions", "unsettled > 0", consumers.LEFT_SESSIONS),
+    "redelivery_loop": Needs("deliveries", "redelivered", consumers.AGAIN),
+    "poison_message": Needs("deliveries", "redelivered", consumers.AGAIN),
     "broker_stop": Needs("sessions", "close_cause IN ('unknown', 'reset', 'error')", 3),
     "refused": Needs("sessions", "outcome = 'refused'", connections.EQUAL),
     "unanswered": Needs("sessions", "outcome = 'unanswered'", connections.EQUAL),

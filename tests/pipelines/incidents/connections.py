@@ -7,16 +7,12 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines.incidents import end_events
-from pipelines.incidents.kinds import KINDS, Kind
+from pipelines.incidents.kinds import KINDS, TABLES, Kind
 from pipelines.incidents.possible import possible, questions
 from stompcap.lake import query
 from stompcap.views import VIEWS
 from tests.report.sample import SECOND, START, table
 
-TABLES = (
-    "captures", "streams", "sessions", "subscriptions", "deliveries", "heartbeats", "heartbeat_violations", "stalls", "compliance",
-    "compliance_findings", "rules", "transports",
-)  # fmt: skip
 
 
 def at(seconds: float) -> int:
