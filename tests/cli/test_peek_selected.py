@@ -107,7 +107,8 @@ def test_octets_of_findings_are_masked_and_escaped(tmp_path: Path, capsys: Said,
 
 def session(**more: object) -> Dialogue:
     names = ("client_ip", "server_ip", "client_port", "server_port", "server_product", "server_version", "origin_source", "origin_ip")
-    return Dialogue({**dict.fromkeys(names), "login": None, "version": "1.2", "transport": "tcp", "outcome": "connected", "stream_id": "ab" * 10,
+    return Dialogue({**dict.fromkeys(names), "login": None, "version": "1.2", "transport": "tcp", "outcome": "connected",
+                     "stream_id": "ab" * 10,
                      "opened_ns": 0, **more}, {}, [], [], [], [])  # fmt: skip
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stompcap.cli import cells, common, incidents, render, streams
+from stompcap.cli import cells, common, incidents, narrow, render, streams
 from stompcap.cli.commands.show_queries import Section, sections
 from stompcap.cli.dialogue_options import Frames, Output
 from stompcap.cli.grouped import grouped
@@ -20,7 +21,7 @@ from stompcap.lake import tables as lakes
 from stompcap.lake.older_rows import older_rows
 from stompcap.lake.paths import location
 from stompcap.tables.levels import SPELLED
-from stompcap.units import duration, moment, size
+from stompcap.units import duration, endpoint, moment, size
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -178,9 +179,23 @@ def _table(one: Section, rows: list[dict[str, Any]], lake: str, of: str) -> None
     empty = {name for name in rows[0] if all(row[name] is None for row in rows)}
     columns = [name for name in rows[0] if name not in empty]
     titles = [name.removesuffix("_us").replace("_", " ") for name in columns]
-    render.emit(titles, [[_cell(name, row[name]) for name in columns] for row in rows], "table")
+    shown = [[_cell(name, row[name]) for name in columns] for row in rows]
+    titles, shown = _one_client(titles, shown)
+    if sys.stdout.isatty():
+        titles, shown = narrow.fitted(titles, shown, shutil.get_terminal_size().columns)
+    render.emit(titles, shown, "table")
     first = str(next(iter(rows[0].values())))
     print(visible("  next: " + one.then.format(lake=shlex.quote(lake), first=shlex.quote(first))) + "\n")
+
+
+def _one_client(titles: list[str], rows: list[list[Any]]) -> tuple[list[str], list[list[Any]]]:
+    """The columns of the client's address and port as one."""
+    if not {"client ip", "client port"} <= set(titles):
+        return titles, rows
+    ip, port = titles.index("client ip"), titles.index("client port")
+    kept = [at for at in range(len(titles)) if at != port]
+    joined = [[endpoint(row[ip], row[port]) if at == ip else row[at] for at in kept] for row in rows]
+    return ["address" if at == ip else titles[at] for at in kept], joined
 
 
 def _cell(name: str, value: Any) -> Any:

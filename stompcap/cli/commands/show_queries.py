@@ -24,7 +24,7 @@ class Section:
 
 _DIRECT = DIRECT.sql()  # a cumulative ACK gives an upper bound only
 _SESSION = """
-    SELECT s.stream_id, s.client_ip, s.client_port, s.server_product AS broker, s.version, s.outcome, s.end_kind AS ended,
+    SELECT s.stream_id, s.login, s.client_ip, s.client_port, s.server_product AS broker, s.version, s.outcome, s.end_kind AS ended,
            s.opened_ns AS opened, (coalesce(s.closed_ns, s.last_ns) - s.opened_ns) / 1000 AS duration_us,
            s.frames_c2s + s.frames_s2c AS frames
     FROM sessions s"""
