@@ -25,7 +25,11 @@ MIXED = ("WITH", "FROM")
 """A query, or an INSERT, UPDATE or DELETE behind it: by the parser."""
 QUESTIONS = ("SHOW", "DESCRIBE", "DESC", "SUMMARIZE", "EXPLAIN")
 REFUSED = "sql reads a lake and never writes: say SELECT, WITH, VALUES, PIVOT, UNPIVOT, SHOW, DESCRIBE, SUMMARIZE or EXPLAIN"
-SETS = "sql keeps no settings; times are shown in the zone that --time-zone names"
+SETS = "sql keeps no settings; times are shown in the zone that --time-zone names, or SET TimeZone = 'Europe/Berlin'"
+ZONE = re.compile(
+    r"""SET\s+(?:SESSION\s+|LOCAL\s+|GLOBAL\s+)?TIME\s?ZONE(?:\s*=\s*|\s+TO\s+|\s+)(?P<quote>['"]?)(?P<zone>[\w/+-]+)(?P=quote)""",
+    re.IGNORECASE,
+)
 OUTSIDE = ("reflect", "try_reflect", "java_method", "identifier")
 """Functions of Spark that call any method of Java, and the clause that hides a function's name."""
 
@@ -72,6 +76,13 @@ def first_word(statement: str) -> str:
     passed = BEFORE.match(statement)
     word = re.match(r"\w*", statement[passed.end() if passed else 0 :])
     return word.group().upper() if word else ""
+
+
+def zone(statement: str) -> str | None:
+    """The time zone that a statement sets, None for any other statement."""
+    passed = BEFORE.match(statement)
+    found = ZONE.fullmatch(statement[passed.end() if passed else 0 :].strip().removesuffix(";").strip())
+    return found["zone"] if found else None
 
 
 def demand_reading(statement: str) -> None:

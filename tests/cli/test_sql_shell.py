@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from stompcap.cli.sql_shell import candidates, typed
-from stompcap.lake.statement import explained, split, statements
+from stompcap.cli.sql_shell import candidates, spoken, typed
+from stompcap.lake.statement import explained, split, statements, zone
 from stompcap.tables import TABLES
 
 
@@ -66,3 +66,30 @@ def test_lines_become_statements(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(builtins, "input", read)
     assert list(typed()) == ["SELECT 1,\n2", "SELECT 3", "SELECT 4"]
+
+
+@pytest.mark.parametrize(("word", "says"), [
+    ("help", "SET TimeZone"),
+    (".tables", "  incidents "),
+    (".schema deliveries", "ack_latency_us"),
+    (".schema finding_details", "rule_id"),
+    (".schema delivry", "no table or view delivry: deliveries"),
+    (".schema \x1b[2J", r"no table or view \x1b[2j: .tables lists them"),
+    (".exit", ".exit: unknown; help lists what there is"),
+])  # fmt: skip
+def test_the_shell_answers_without_a_semicolon(word: str, says: str) -> None:
+    assert says in (spoken(word, lambda _: ["rule_id", "title"]) or "")
+
+
+@pytest.mark.parametrize("word", ["SELECT 1", "", "FROM sessions", "SHOW TABLES", "-- help"])
+def test_sql_is_left_to_the_engine(word: str) -> None:
+    assert spoken(word, columns) is None
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("SET TimeZone = 'Europe/Berlin'", "Europe/Berlin"), ("set time zone 'Asia/Tokyo';", "Asia/Tokyo"), ("SET TIMEZONE TO UTC", "UTC"),
+    ("-- a\nSET SESSION TimeZone='Etc/GMT+2'", "Etc/GMT+2"), ("SET memory_limit = '1GB'", None), ("SELECT 'SET TimeZone = UTC'", None),
+    ("SET TimeZone = 'x'; DROP TABLE t", None), ("SET TimeZone = \"x'", None),
+])  # fmt: skip
+def test_a_time_zone_is_set_and_nothing_else(text: str, found: str | None) -> None:
+    assert zone(text) == found

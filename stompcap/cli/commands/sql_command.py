@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,17 +80,25 @@ def sql(
     shell = query is None and file is None and sys.stdin.isatty()
     statements = [] if shell else statement.statements(_text(query, file))
     for one in statements:
-        statement.demand_reading(one)
-    with in_zone:
+        if statement.zone(one) is None:
+            statement.demand_reading(one)
+    with in_zone, ExitStack() as zones_asked:
         ask = _engine(lake, spark, master, conf, attach or [])
+
+        def told(one: str) -> None:
+            if (name := statement.zone(one)) is not None:
+                zones_asked.enter_context(common.times_in(name))
+            else:
+                answer(ask, one, style, limit)
+
         if shell:
             from stompcap.cli.sql_shell import run
 
-            run(visible(lake), lambda one: answer(ask, one, style, limit), lambda name: described(ask, name))
+            run(visible(lake), told, lambda name: described(ask, name))
         for number, one in enumerate(statements):
-            if number and style != "json":
+            if number and style != "json" and statement.zone(one) is None:
                 print()
-            answer(ask, one, style, limit)
+            told(one)
 
 
 def answer(ask: Ask, one: str, style: str, limit: int) -> None:
@@ -145,7 +153,6 @@ def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None, 
     session = common.session(master, conf)()
     lakes.views(session, lake)
     session.conf.set("spark.sql.runSQLOnFiles", "false")  # no FROM csv.`/any/file`
-    session.conf.set("spark.sql.session.timeZone", zones.name())
     return lambda one: _by_spark(session, one)
 
 
@@ -153,6 +160,7 @@ def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None, 
 def _by_spark(session: SparkSession, one: str) -> Iterator[Answer]:
     from stompcap.spark import row_times
 
+    session.conf.set("spark.sql.session.timeZone", zones.name())
     found = statement.read(session, one)
     try:
         yield found.columns, row_times.rows(found)
