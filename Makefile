@@ -42,7 +42,7 @@ docs: setup ## Write the generated pages of docs/ anew, from the declarations in
 	@for name in tables rules; do \
 		text=$$($(PY) -m stompcap.$$name.$${name}_page) && printf '%s\n' "$$text" >docs/$$name.md || exit 1; \
 	done
-	@$(PY) -m stompcap.quality.catalogue >docs/quality.md
+	@$(PY) -m stompcap.quality.catalogue >docs/quality.md && $(PY) -m pipelines.incidents.kinds_page >docs/incidents.md
 	@$(PY) -m stompcap.cli.commands_page >docs/commands.md && $(PY) -m tests.site.python_page >docs/python.md
 	@$(PY) -m tests.e2e.documents docs
 	@lakes=$$(mktemp -d) && .venv/bin/stompcap run 'data/*.pcap*' --lake $$lakes/data --quiet && \

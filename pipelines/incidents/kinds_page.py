@@ -1,0 +1,148 @@
+"""docs/incidents.md: what an incident is, and a row for each kind, with the thresholds that the SQL has."""
+
+# ruff: noqa: E501  a row of the table is a line
+
+from __future__ import annotations
+
+import sys
+
+from pipelines.incidents import connection_events as connections
+from pipelines.incidents import consumer_events as consumers
+from pipelines.incidents import consumer_minutes as minutes
+from pipelines.incidents import destination_events as destinations
+from pipelines.incidents import end_events as ends
+from pipelines.incidents import rule_events as rules
+from pipelines.incidents import wire_events as wire
+from pipelines.incidents.islands import SAMPLES
+from pipelines.incidents.kinds import DAY, KINDS, MINUTE
+
+_HEAD = """# Incidents
+
+What happened, to whom, since when, by how much, and where the packets are. Each incident is one row of table
+[`incidents`](tables.md#incidents) and one sentence, the same in `run`, `show`, `watch`, the report and SQL:
+
+```
+critical  06:25:22 to 06:41:03  billing takes 400 ms a message, 20 ms before; the backlog of /queue/orders grew by 536, messages came up to 30 s late
+warning   since 06:00:02        reporting: 38 connections refused, one every 2 s: "Access refused for user 'reporting'"
+```
+
+```sql
+SELECT begin_ts, level, sentence, streams[1] AS look FROM incidents WHERE kind = 'consumer_slow' ORDER BY begin_ns
+```
+
+- **The subject** is the login, because behind NAT and in Kubernetes many clients share an address. A client without one, or whose login is
+  masked, is named by its `client-id`, `user-agent` or address, the first that it has. Brokers are named by address and port.
+- **Level**: *critical* hurts messages now, *warning* should be looked at, *note* is worth knowing. The order is level, then how many messages
+  are hurt, then time; a capture that lacks much comes first, because it limits what the rest can say.
+- **Confidence** is *proven* where nothing else explains what the tables show, and *likely* otherwise; `would_change` then says what would change it.
+- **`numbers`** are those of the sentence: what, unit, before, during.
+- **`streams`, `frames`, `packets`** are samples, at most {samples}: `stompcap show STREAM_ID`, `stompcap export --incident ID`.
+- **`end_ns`** is null where it was still so at the capture's end.
+
+Nothing is said that the tables do not hold. Consumers that speak another protocol, or that the capture point does not see, are not known.
+One cause is said once: a queue that waits for a slow or stalled consumer is part of that consumer's sentence.
+
+## Kinds
+
+Each threshold is compared with what is near in time: a minute with the day before it at most, a refusal with those of the ten minutes around
+it. What happens again after a longer quiet time than the table's last column says is another incident.
+
+| kind | evidence and threshold | level | what would change it | quiet |
+| --- | --- | --- | --- | --- |"""
+
+_TAIL = """
+## Over many runs
+
+The table is made from all rows of the lake whenever one of its tables has changed, so that many runs give the incidents of one run, in
+whatever order captures come. An incident keeps its `incident_id`, a digest of kind, subject, source and first minute, while it lasts. A late
+capture or `--reprocess` corrects it; it then has another id if it began in another minute. `stompcap forget` leaves no sentence, sample or
+subject of the connections that it deletes: what is left is what the remaining connections show. A lake of an older version gets the table
+with its next run.
+
+`stompcap watch` says each incident once when it begins and once when it ends ([watch.md](watch.md))."""
+
+
+def page() -> str:
+    """The page, in Markdown."""
+    told = _of_traffic() | _of_connections() | _of_surroundings()
+    gaps = {kind.name: kind.gap_s for kind in KINDS}
+    rows = [f"| `{name}` | {' | '.join(says)} | {_quiet(gaps[name])} |" for name, says in told.items()]
+    return "\n".join([_HEAD.format(samples=SAMPLES), *rows, _TAIL])
+
+
+def _of_traffic() -> dict[str, tuple[str, str, str]]:
+    """Of each kind: evidence with threshold, level, what would change it."""
+    past = f"the best minute of the day before (of {minutes.LEAST_MINUTES} or more)"
+    return {
+        "consumer_slow": (
+            f"The median time that a consumer takes for a message of a destination (its own time, without the network and without those before it) is in a minute {minutes.SLOWER} times that of {past}, and {_ms(minutes.SLOWER_US)} more; "
+            f"minutes of fewer than {minutes.LEAST_MESSAGES} messages, or with {minutes.MANY_CONNECTIONS} connections, say nothing", "critical", ""),
+        "consumer_stalled": (
+            f"A consumer with messages in flight, which had settled some before, settled none for {consumers.STALLED_TIMES} times as long as it usually takes for one (view [`consumer_stalls`](tables.md)); it did not unsubscribe", "critical", ""),
+        "consumer_gone": ("The broker closed a consumer's connection because its heart-beats did not come; nothing was in flight, else it is stalled. It ends when the destination is subscribed to again", "critical", ""),
+        "no_consumer": (
+            f"{destinations.UNREAD} messages were sent to a queue within {destinations.UNREAD_MINUTES} minutes, and the lake has neither a SUBSCRIBE to it nor a MESSAGE of it", "warning",
+            "a consumer that speaks another protocol, or was not captured"),
+        "producer_faster": (
+            f"{destinations.MORE} times as many SENDs a minute as in the least five minutes of the day before, and a backlog that grows by {destinations.GROWTH} and {_percent(destinations.GROWTH_SHARE)} of the SENDs, in {destinations.GROWTH_MINUTES} minutes; no consumer is slow or stalled. Who sends most is named", "critical", ""),
+        "late_messages": (
+            f"Half of a minute's messages were {_ms(destinations.LATE_US)} in the broker, and {destinations.LATER} times as long as in {past}; the consumers are busy, and neither one of them nor a producer is the reason", "warning", ""),
+        "broker_slow": (
+            f"The same from {_ms(destinations.SLOW_BROKER_US)} on, while the consumers are busy for less than {_percent(destinations.IDLE)} of their time", "critical",
+            "consumers that speak another protocol and take turns with these"),
+        "slow_confirms": (
+            f"The 95th percentile of the time to the RECEIPT of a SEND is {destinations.CONFIRMED_TIMES} times the best of the day before and {_ms(destinations.CONFIRMED_US)} more, in {destinations.CONFIRMED_MINUTES} minutes", "warning", ""),
+        "left_unacknowledged": (
+            f"{consumers.LEFT_SESSIONS} sessions of a client, each of {consumers.LIVED_S} s or more, ended within {_quiet(consumers.LEFT_WITHIN_S)} with {consumers.LEFT} messages in flight together; shorter ones are a loop", "warning", ""),
+        "redelivery_loop": (
+            f"{consumers.AGAIN} messages and {_percent(consumers.AGAIN_SHARE)} of what a consumer got in a minute had been delivered before; not within {consumers.NEAR} minutes of a broker's stop", "warning", ""),
+        "poison_message": (f"The same, of at most {consumers.FEW_CONTENTS} contents", "warning", ""),
+    }  # fmt: skip
+
+
+def _of_connections() -> dict[str, tuple[str, str, str]]:
+    equal = f"{connections.EQUAL} of a client within {_quiet(connections.EQUAL_WITHIN_S)}"
+    return {
+        "refused": (f"CONNECTs that are answered with the same ERROR (digits aside): {equal}", "warning", ""),
+        "unanswered": (f"CONNECTs without an answer up to the close, no byte being missing: {equal}", "warning", ""),
+        "connect_refused": (f"TCP connections that a RST refuses, while the broker is not known to be stopped: {equal}. They carry no login: the address is the subject, and its login is named if it has had one alone", "warning", ""),
+        "reconnect_loop": (f"{connections.LOOPS} connections of a client within {_quiet(connections.LOOP_WITHIN_S)}, each of {connections.SHORT_S} s at most, that ended without DISCONNECT, ERROR or another reason of this table", "warning", ""),
+        "storm": (f"{connections.STORM} connections of a client in a minute, and {connections.STORM_TIMES} times the mean of the {connections.STORM_PAST_MINUTES} minutes before, {connections.STORM_LEAST_MINUTES} of which were captured", "warning", ""),
+        "errors": (f"ERRORs after CONNECTED that say the same: {equal}", "warning", ""),
+        "broker_stop": ("A broker closed several connections within a second and then answered nobody: `close_cause` `broker_stop`. It ends with the next CONNECTED", "critical", "a maintenance that was planned"),
+        "heartbeat_missed": ("A connection was closed because one side missed its heart-beats: who missed is named, with who closed. Of consumers it is `consumer_gone`", "warning", ""),
+        "heartbeat_late": (f"{ends.LATE} silences within {_quiet(ends.LATE_WITHIN_S)} that broke what was agreed on, and nobody closed the connection", "note", ""),
+        "idle_cut": (f"Connections without heart-beats that are closed for their silence: as the broker says, or after a time that balancers have; or three after silences of {ends.SILENT_S} s or more that differ by {_percent(ends.AS_LONG - 1)} at most", "warning; note where the broker says so", "a timer of the client or the broker that closes idle connections"),
+    }  # fmt: skip
+
+
+def _of_surroundings() -> dict[str, tuple[str, str, str]]:
+    limits = "warning from 1 % of the connections on, else note"
+    return {
+        "retransmissions": (f"{wire.AGAIN} retransmissions of an address in a minute, and {wire.AGAIN_TIMES} times the mean of the others", "warning", "packets that the capture has twice"),
+        "window_closed": (f"A receiver's TCP window was closed for {wire.CLOSED_S} s", "warning", ""),
+        "long_way": (f"Round trips of {_ms(wire.FAR_US)} and {wire.FAR_TIMES} times those of the other addresses of the hour, over {wire.FAR_CONNECTIONS} connections of each", "note", "a capture point near the other clients"),
+        "protocol": (f"A MUST that is broken, once per rule, side, product and login, with the count; what {_percent(rules.MOST)} of {rules.EVERYONE} logins or more break is said once of all clients", "note", ""),
+        "capture_loss": ("Bytes of connections that were not captured", limits, "packets that the capture dropped"),
+        "capture_cut": ("Packets that were cut (snapshot length)", limits, ""),
+        "capture_one_way": ("Connections of which one direction alone was captured", limits, ""),
+        "capture_clocks": ("Connections in which a side acknowledges what was not yet sent, by the times of the capture", limits, ""),
+        "capture_damaged": ("A capture file that is damaged", "note", ""),
+        "capture_tls": ("TLS without a key", "note", ""),
+    }  # fmt: skip
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:g} %"
+
+
+def _ms(microseconds: int) -> str:
+    return f"{microseconds / 1e6:g} s" if microseconds >= 1_000_000 else f"{microseconds / 1e3:g} ms"
+
+
+def _quiet(seconds: int) -> str:
+    return "a day" if seconds == DAY else f"{seconds // MINUTE} min"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page() + "\n")
