@@ -20,6 +20,9 @@ LOOPS, LOOP_WITHIN_S, SHORT_S = 5, 600, 120
 STORM, STORM_TIMES, STORM_PAST_MINUTES, STORM_LEAST_MINUTES = 60, 10, 60, 5
 """So many connections of a client in a minute, and so many times the mean of the hour before (of five minutes or more), are a storm."""
 
+AFTER_STOP_S = 300
+"""Within so many seconds behind a stop of the broker many connections are no storm."""
+
 OWN_KINDS = "'refused', 'disconnect', 'capture_end', 'error', 'heartbeat_client', 'heartbeat_server', 'idle_cut', 'broker_stop'"
 """Causes of a close that are no loop's: it was wanted, or is an incident of its own kind."""
 
@@ -69,7 +72,7 @@ RECONNECT_LOOP = many(f"""
         {_ENDS} LEFT JOIN (SELECT stream_id, sum(unsettled) AS unsettled FROM subscriptions GROUP BY stream_id) d
         ON d.stream_id = s.stream_id
         WHERE s.outcome = 'connected' AND s.cause NOT IN ({OWN_KINDS}) AND s.closed_ns - s.opened_ns <= {SHORT_S * SECOND_NS}
-          AND s.stream_id NOT IN (SELECT stream_id FROM idles)
+          AND s.error_message IS NULL AND s.stream_id NOT IN (SELECT stream_id FROM idles)
           AND (s.cause <> 'unknown' OR s.stream_id IN (SELECT stream_id FROM subscriptions))
     ) short GROUP BY source, subject_kind, subject, CAST(floor(closed_ns / 1e9) AS BIGINT), what""", LOOPS, LOOP_WITHIN_S)  # fmt: skip
 """Seconds in which short connections of a client ended without DISCONNECT, or ERROR, or another reason that is said elsewhere.
@@ -77,23 +80,36 @@ RECONNECT_LOOP = many(f"""
 A producer may leave by a bare FIN; of those without a subscription only what was broken off counts.
 """
 
-STORMS = f"""
-    SELECT source, subject_kind, subject, server_product, 'storm' AS what, {NO_TEXT} AS text, minute * 60000000000 AS begin_ns,
-           (minute + 1) * 60000000000 AS end_ns, 0 AS messages, CAST(connections AS DOUBLE) AS amount, stream_id,
-           {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset
+
+
+def _storm(kind: str, name: str, least_logins: int) -> str:
+    """Minutes in which a client, or an address with so many logins, opened many more connections than before."""
+    minute = "CAST(floor(s.opened_ns / 6e10) AS BIGINT)"
+    return f"""
+    SELECT source, subject_kind, subject, server_product, 'storm' AS what, {NO_TEXT} AS text, first_ns AS begin_ns, last_ns AS end_ns,
+           0 AS messages, CAST(connections AS DOUBLE) AS amount, stream_id, {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset
     FROM (
         SELECT *, coalesce(sum(connections) OVER (PARTITION BY source, subject_kind, subject ORDER BY minute
                            RANGE BETWEEN {STORM_PAST_MINUTES} PRECEDING AND 1 PRECEDING), 0) AS before
         FROM (
-            SELECT {_OF_SESSION.replace("s.server_product", "min(s.server_product) AS server_product")},
-                   CAST(floor(s.opened_ns / 6e10) AS BIGINT) AS minute, count(*) AS connections, min(s.stream_id) AS stream_id
-            {_SESSIONS} WHERE s.outcome = 'connected'
-            GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, CAST(floor(s.opened_ns / 6e10) AS BIGINT)) minutes) counted
+            SELECT p.source, {kind} AS subject_kind, {name} AS subject, min(s.server_product) AS server_product, s.server_ip,
+                   {minute} AS minute, count(*) AS connections, count(DISTINCT {SUBJECT}) AS logins, min(s.opened_ns) AS first_ns,
+                   max(s.opened_ns) AS last_ns, min(s.stream_id) AS stream_id
+            {_SESSIONS} WHERE s.outcome = 'connected' GROUP BY p.source, {kind}, {name}, s.server_ip, {minute}) minutes) counted
     JOIN (SELECT source AS seen_source, CAST(floor(min(first_ns) / 6e10) AS BIGINT) AS first_minute FROM captures GROUP BY source) seen
     ON seen_source = source
-    WHERE connections >= {STORM} AND minute - first_minute >= {STORM_LEAST_MINUTES}
-      AND connections >= {STORM_TIMES} * before / least(minute - first_minute, {STORM_PAST_MINUTES})"""
-"""Minutes in which a client opened many more connections than in the hour before, of which some was captured."""
+    WHERE connections >= {STORM} AND logins >= {least_logins} AND minute - first_minute >= {STORM_LEAST_MINUTES}
+      AND connections >= {STORM_TIMES} * before / least(minute - first_minute, {STORM_PAST_MINUTES})
+      AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = counted.source AND o.server_ip = counted.server_ip
+                      AND counted.last_ns >= o.begin_ns
+                      AND counted.first_ns < coalesce(o.end_ns, o.begin_ns) + {AFTER_STOP_S * SECOND_NS})"""
+
+
+STORMS = _storm(SUBJECT_KIND, SUBJECT, 0) + " UNION ALL " + _storm("'client'", "s.client_ip", STORM // 2)
+"""Minutes in which a client opened many more connections than in the hour before, or an address with many logins did.
+
+Not those behind a stop of the broker: there everyone comes back.
+"""
 
 ERRORS = many(f"""
     SELECT {_OF_SESSION}, {alike(_TEXT)} AS what, {_TEXT} AS text, {_ENDED} AS begin_ns, {_ENDED} AS end_ns, 0 AS messages,

@@ -57,6 +57,18 @@ HEARTBEATS = f"""
        OR (s.cause = 'heartbeat_client' AND s.stream_id NOT IN (SELECT stream_id FROM subscriptions))"""
 """Connections that one side closed because the other missed its heart-beats. Clients with a subscription are consumers that are gone."""
 
+_ASKS_S = "CAST(nullif(regexp_extract(s.cause_evidence, 'for ([0-9.]+) s the', 1), '') AS DOUBLE)"
+_CLIENT_GONE = "s.cause_evidence LIKE '%the server repeats%'"
+VANISHED = f"""
+    SELECT p.source, CASE WHEN {_CLIENT_GONE} THEN {SUBJECT_KIND} ELSE 'broker' END AS subject_kind,
+           CASE WHEN {_CLIENT_GONE} THEN {SUBJECT} ELSE {BROKER} END AS subject, s.server_product,
+           CASE WHEN {_CLIENT_GONE} THEN 'client' ELSE 'broker' END AS what, {NO_TEXT} AS text,
+           CAST(s.last_ns - {_ASKS_S} * 1e9 AS BIGINT) AS begin_ns, CAST(NULL AS BIGINT) AS end_ns, 0 AS messages,
+           {_ASKS_S} AS amount, s.stream_id, {_NOWHERE}
+    {_ENDS} {_UNSETTLED} WHERE s.cause = 'vanished' AND {_ASKS_S} IS NOT NULL AND coalesce(d.unsettled, 0) = 0"""
+"""Connections that one side repeats itself on to their last packet, without an answer of the other. With messages in flight it is a
+consumer that is stalled."""
+
 LATE_BEATS = many(f"""
     SELECT p.source, CASE WHEN v.direction = 'c2s' THEN {SUBJECT_KIND} ELSE 'broker' END AS subject_kind,
            CASE WHEN v.direction = 'c2s' THEN {SUBJECT} ELSE {BROKER} END AS subject, s.server_product, 'late' AS what,

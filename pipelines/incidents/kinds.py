@@ -51,6 +51,7 @@ KINDS = (
     Kind("storm", connections.STORMS, 5 * MINUTE),
     Kind("errors", connections.ERRORS, connections.EQUAL_WITHIN_S, lasts=True, frame=ERROR),
     Kind("heartbeat_missed", ends.HEARTBEATS, 10 * MINUTE),
+    Kind("vanished", ends.VANISHED, 10 * MINUTE),
     Kind("heartbeat_late", ends.LATE_BEATS, ends.LATE_WITHIN_S, lasts=True),
     Kind("idle_cut", ends.IDLE_CUTS, 60 * MINUTE),
     Kind("retransmissions", wire.RETRANSMISSIONS, 5 * MINUTE, lasts=True),

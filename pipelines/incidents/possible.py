@@ -56,6 +56,7 @@ NEEDS = {
     "storm": Needs("sessions", "outcome = 'connected'", connections.STORM),
     "errors": Needs("sessions", "error_message IS NOT NULL AND outcome <> 'refused'", connections.EQUAL),
     "heartbeat_missed": Needs("sessions", "close_cause IN ('heartbeat_client', 'heartbeat_server')"),
+    "vanished": Needs("sessions", "close_cause = 'vanished'"),
     "heartbeat_late": Needs("heartbeat_violations", "severity <> 'late'", ends.LATE),
     "idle_cut": Needs("sessions", "close_cause IN ('unknown', 'idle_cut')"),
     "retransmissions": Needs("stalls", "kind = 'retransmission'", wire.AGAIN),

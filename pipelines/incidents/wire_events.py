@@ -21,13 +21,13 @@ _SESSION = "JOIN streams p ON p.stream_id = t.stream_id JOIN sessions s ON s.str
 
 RETRANSMISSIONS = f"""
     SELECT source, 'network' AS subject_kind, client_ip AS subject, {NO_TEXT} AS server_product, 'again' AS what, {NO_TEXT} AS text,
-           minute * 60000000000 AS begin_ns, last_ns AS end_ns, 0 AS messages, CAST(number AS DOUBLE) AS amount, stream_id, {_NOWHERE}
+           first_ns AS begin_ns, last_ns AS end_ns, 0 AS messages, CAST(number AS DOUBLE) AS amount, stream_id, {_NOWHERE}
     FROM (
         SELECT *, (sum(number) OVER (PARTITION BY source, minute) - number) AS of_others,
                count(*) OVER (PARTITION BY source, minute) - 1 AS others
         FROM (
             SELECT p.source, p.client_ip, CAST(floor(t.begin_ns / 6e10) AS BIGINT) AS minute, count(*) AS number,
-                   max(t.end_ns) AS last_ns, min(t.stream_id) AS stream_id
+                   min(t.begin_ns) AS first_ns, max(t.end_ns) AS last_ns, min(t.stream_id) AS stream_id
             FROM stalls t JOIN streams p ON p.stream_id = t.stream_id WHERE t.kind = 'retransmission'
             GROUP BY p.source, p.client_ip, CAST(floor(t.begin_ns / 6e10) AS BIGINT)) minutes) compared
     WHERE number >= {AGAIN} AND number * greatest(others, 1) >= {AGAIN_TIMES} * of_others"""

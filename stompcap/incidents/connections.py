@@ -67,6 +67,14 @@ def heartbeat_missed(facts: Facts) -> Said:
     return Said("warning", f"{who} sent no heart-beats; {cutter} closed the connection{after}{times}", numbers)
 
 
+def vanished(facts: Facts) -> Said:
+    """No FIN, no RST, no answer."""
+    who, asks = (f"{facts.broker} at {facts.name}", "its client") if facts.what == "broker" else (facts.name, facts.broker)
+    numbers = (("connections", "", None, float(facts.events)), ("unanswered", "s", None, facts.most))
+    words = f"{who} vanished without a close: {asks} repeated itself for {seconds(facts.most or 0)} without an answer"
+    return Said("warning", words, numbers, "a capture that lost one direction")
+
+
 def heartbeat_late(facts: Facts) -> Said:
     """Late, and nobody cut."""
     who = f"{facts.broker} at {facts.name}" if facts.subject_kind == "broker" else facts.name
@@ -94,6 +102,6 @@ def _repeated(facts: Facts) -> tuple[tuple[str, str, float | None, float | None]
 KINDS = {
     one.__name__: one
     for one in (
-        refused, unanswered, connect_refused, reconnect_loop, storm, errors, broker_stop, heartbeat_missed, heartbeat_late, idle_cut,
+        refused, unanswered, connect_refused, reconnect_loop, storm, errors, broker_stop, vanished, heartbeat_missed, heartbeat_late, idle_cut,
     )
 }  # fmt: skip

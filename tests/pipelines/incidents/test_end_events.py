@@ -75,6 +75,16 @@ CASES = {
         ends.HEARTBEATS, Traffic().session(0, 60, close_cause="heartbeat_server").of_last("subscriptions", subscribe_offset=9),
         ["broker 10.0.0.1:61613 heartbeat_server x1"],
     ),
+    "a client that vanished": (
+        ends.VANISHED,
+        Traffic().session(0, 60, close_cause="vanished", close_evidence="no FIN or RST; for 30.5 s the server repeats what it sent last"),
+        ["login billing client x1"],
+    ),
+    "a broker that vanished": (
+        ends.VANISHED,
+        Traffic().session(0, 60, close_cause="vanished", close_evidence="no FIN or RST; for 30.5 s the client repeats what it sent last"),
+        ["broker 10.0.0.1:61613 broker x1"],
+    ),
     "idle for a minute": (ends.IDLE_CUTS, idle(60, close_cause="idle_cut"), ["login billing between x1"]),
     "idle, as the broker says": (
         ends.IDLE_CUTS, idle(60, close_cause="idle_cut", error_message="connection TTL"), ["login billing broker x1"],
