@@ -102,6 +102,7 @@ def _repeated(facts: Facts) -> tuple[tuple[str, str, float | None, float | None]
 KINDS = {
     one.__name__: one
     for one in (
-        refused, unanswered, connect_refused, reconnect_loop, storm, errors, broker_stop, vanished, heartbeat_missed, heartbeat_late, idle_cut,
+        refused, unanswered, connect_refused, reconnect_loop, storm, errors, broker_stop, vanished, heartbeat_missed, heartbeat_late,
+        idle_cut,
     )
 }  # fmt: skip
