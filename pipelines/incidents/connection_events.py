@@ -17,8 +17,8 @@ EQUAL, EQUAL_WITHIN_S = 3, 600
 LOOPS, LOOP_WITHIN_S, SHORT_S = 5, 600, 120
 """So many connections of a client, none of which lives longer than `SHORT_S` or ends as it should, are a loop."""
 
-STORM, STORM_TIMES, STORM_PAST_MINUTES, STORM_LEAST_MINUTES = 60, 10, 60, 5
-"""So many connections of a client in a minute, and so many times the mean of the hour before (of five minutes or more), are a storm."""
+STORM, STORM_TIMES, STORM_PAST_MINUTES, STORM_LEAST_MINUTES = 60, 10, 60, 2
+"""So many connections of a client in a minute, and so many times the mean of the hour before (of two minutes or more), are a storm."""
 
 AFTER_STOP_S = 300
 """Within so many seconds behind a stop of the broker many connections are no storm."""

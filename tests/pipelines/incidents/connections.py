@@ -14,7 +14,6 @@ from stompcap.views import VIEWS
 from tests.report.sample import SECOND, START, table
 
 
-
 def at(seconds: float) -> int:
     """Nanoseconds of a moment, in seconds since the capture's begin."""
     return START + round(seconds * SECOND)
