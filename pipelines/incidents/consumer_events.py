@@ -43,24 +43,38 @@ SLOW = f"""
 """Minutes in which a consumer took much longer for a message than before; with what its destination suffered."""
 
 STALLED = f"""
-    SELECT {_OF_SESSION}, coalesce(t.destination, '') AS what, {NO_TEXT} AS text, t.begin_ns, t.end_ns,
-           greatest(h.held, t.in_flight) AS messages, t.stalled_ms / 1e3 AS amount, t.stream_id,
-           {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset,
-           u.destination_name, u.usual_us / 1e6 AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
-    FROM still t JOIN sessions s ON s.stream_id = t.stream_id JOIN streams p ON p.stream_id = t.stream_id
-    LEFT JOIN (SELECT c.stream_id, c.subscription, c.begin_ns, count(*) AS held FROM still c
-               JOIN deliveries d ON d.stream_id = c.stream_id AND d.subscription = c.subscription AND d.delivered_ns <= c.end_ns
-               AND coalesce(d.settled_ns, c.end_ns) >= c.end_ns AND d.ack_mode <> 'auto'
-               GROUP BY c.stream_id, c.subscription, c.begin_ns) h
-    ON h.stream_id = t.stream_id AND h.subscription = t.subscription AND h.begin_ns = t.begin_ns
-    LEFT JOIN (SELECT stream_id, subscription, min(destination_name) AS destination_name,
-                      percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us) AS usual_us
-               FROM deliveries GROUP BY stream_id, subscription) u ON u.stream_id = t.stream_id AND u.subscription = t.subscription
+    SELECT {_OF_SESSION}, coalesce(t.destination, '') AS what, t.ended_by AS text, t.begin_ns,
+           CASE WHEN t.ended_by IN ('ack', 'nack') THEN t.end_ns WHEN t.ended_by <> 'capture_end' THEN n.back_ns END AS end_ns,
+           greatest(t.held, t.in_flight) AS messages, t.stalled_ms / 1e3 AS amount, t.stream_id, {NO_TEXT} AS direction,
+           CAST(NULL AS BIGINT) AS stream_offset, t.destination_name, u.usual_us / 1e6 AS before,
+           CAST(b.backlog AS DOUBLE) AS backlog, {NO_NUMBER} AS late_s
+    FROM held t JOIN sessions s ON s.stream_id = t.stream_id JOIN streams p ON p.stream_id = t.stream_id
+    LEFT JOIN (SELECT p.source, {SUBJECT} AS subject, d.destination_name,
+                      percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ack_latency_us) AS usual_us
+               FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+               GROUP BY p.source, {SUBJECT}, d.destination_name) u
+    ON u.source = p.source AND u.subject = {SUBJECT} AND u.destination_name = t.destination_name
+    LEFT JOIN (SELECT t.stream_id, t.begin_ns, min(u.subscribed_ns) AS back_ns FROM held t JOIN subscriptions u
+               ON u.destination_name = t.destination_name AND u.subscribed_ns >= t.end_ns GROUP BY t.stream_id, t.begin_ns) n
+    ON n.stream_id = t.stream_id AND n.begin_ns = t.begin_ns
+    LEFT JOIN (SELECT t.stream_id, t.begin_ns, sum(m.backlog_change) AS backlog
+               FROM held t JOIN streams p ON p.stream_id = t.stream_id JOIN destination_minutes m ON m.source = p.source
+               AND m.destination_name = t.destination_name AND {MINUTE_OF.format(at="m.minute_ts")} >= floor(t.begin_ns / {MINUTE_NS}.0)
+               AND ({MINUTE_OF.format(at="m.minute_ts")} <= floor(t.end_ns / {MINUTE_NS}.0) OR t.ended_by NOT IN ('ack', 'nack'))
+               GROUP BY t.stream_id, t.begin_ns) b ON b.stream_id = t.stream_id AND b.begin_ns = t.begin_ns
     WHERE NOT t.uncertain AND u.usual_us IS NOT NULL AND t.stalled_ms >= {STALLED_TIMES} * u.usual_us / 1e3
       AND t.ended_by <> 'unsubscribe'"""
-"""Times in which a consumer with messages in flight, which had settled some before, settled none."""
+"""Times in which a consumer with messages in flight, which had settled some before, settled none; until one consumes there again."""
 
-CTES = {"still": CONSUMER_STALLS.of(), "stalled": STALLED}
+HELD = """
+    SELECT t.*, h.held, h.destination_name FROM still t LEFT JOIN (
+        SELECT c.stream_id, c.subscription, c.begin_ns, count(*) AS held, max(d.destination_name) AS destination_name FROM still c
+        JOIN deliveries d ON d.stream_id = c.stream_id AND d.subscription = c.subscription AND d.delivered_ns <= c.end_ns
+        AND coalesce(d.settled_ns, c.end_ns) >= c.end_ns AND d.ack_mode <> 'auto'
+        GROUP BY c.stream_id, c.subscription, c.begin_ns) h
+    ON h.stream_id = t.stream_id AND h.subscription = t.subscription AND h.begin_ns = t.begin_ns"""
+
+CTES = {"still": CONSUMER_STALLS.of(), "held": HELD, "stalled": STALLED}
 
 GONE = f"""
     SELECT {_OF_SESSION}, coalesce(u.destination_name, '') AS what, {NO_TEXT} AS text, s.closed_ns AS begin_ns, n.back_ns AS end_ns,
@@ -95,20 +109,20 @@ LEFT_UNACKNOWLEDGED = f"""
 
 _REPEATED = f"""
     SELECT m.source, m.subject_kind, m.subject, m.server_product, coalesce(m.destination_name, '') AS what, {NO_TEXT} AS text,
-           m.minute * {MINUTE_NS} AS begin_ns, (m.minute + 1) * {MINUTE_NS} - 1 AS end_ns, m.redelivered AS messages,
+           c.first_ns AS begin_ns, c.last_ns AS end_ns, m.redelivered AS messages,
            CAST(m.redelivered AS DOUBLE) / m.messages AS amount, c.stream_id, {NO_TEXT} AS direction,
            CAST(NULL AS BIGINT) AS stream_offset, m.destination_name, CAST(c.contents AS DOUBLE) AS before, {NO_NUMBER} AS backlog,
            {NO_NUMBER} AS late_s
-    FROM consumer_minutes m JOIN (
+    FROM consumer_past m JOIN (
         SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, d.destination_name,
                {DELIVERED} AS minute, count(DISTINCT coalesce(d.body_hash, d.stream_offset)) AS contents,
-               min(d.stream_id) AS stream_id
+               min(d.stream_id) AS stream_id, min(d.delivered_ns) AS first_ns, max(d.delivered_ns) AS last_ns
         FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
         WHERE d.redelivered AND d.delivered_ns > 0
         GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, d.destination_name, {DELIVERED}
     ) c ON c.source = m.source AND c.subject_kind = m.subject_kind AND c.subject = m.subject AND c.minute = m.minute
         AND c.destination_name IS NOT DISTINCT FROM m.destination_name
-    WHERE m.connections < {MANY_CONNECTIONS} AND m.redelivered >= {AGAIN} AND m.redelivered >= {AGAIN_SHARE} * m.messages
+    WHERE m.most_connections < {MANY_CONNECTIONS} AND m.redelivered >= {AGAIN} AND m.redelivered >= {AGAIN_SHARE} * m.messages
       AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = m.source
                       AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0)
                       AND m.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})"""

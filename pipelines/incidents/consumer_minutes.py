@@ -17,8 +17,11 @@ LEAST_MESSAGES, LEAST_MINUTES = 5, 2
 SLOWER, SLOWER_US = 4, 50_000
 """A minute is slow if its median is so many times the best one before, and so many microseconds more."""
 
+THAN_USUAL, AT_ONCE, NEAR, NEAR_MINUTES = 3, 10, 5, 2
+"""And so many times the usual one; a single minute only if it is `AT_ONCE` times the best, else so many of those that are near."""
+
 MANY_CONNECTIONS = 3
-"""A consumer that had so many connections in a minute is in a loop: what it takes says nothing of its work."""
+"""A consumer that had so many connections in a minute near is in a loop: what it takes says nothing of its work."""
 
 MINUTE_NS = 60_000_000_000
 DAYS = (
@@ -44,17 +47,23 @@ CONSUMER_MINUTES = f"""
 
 CONSUMER_PAST = f"""
     SELECT *, min(CASE WHEN measured >= {LEAST_MESSAGES} THEN service_us END) OVER past AS best_us,
-           count(CASE WHEN measured >= {LEAST_MESSAGES} THEN 1 END) OVER past AS past_minutes
+           count(CASE WHEN measured >= {LEAST_MESSAGES} THEN 1 END) OVER past AS past_minutes,
+           max(connections) OVER (PARTITION BY source, subject_kind, subject, destination_name ORDER BY minute
+                                  RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING) AS most_connections
     FROM consumer_minutes
     WINDOW past AS (PARTITION BY source, subject_kind, subject, destination_name ORDER BY minute {PAST})"""
 
 SLOW_MINUTES = f"""
-    SELECT *, avg(CASE WHEN NOT slow AND measured >= {LEAST_MESSAGES} THEN service_us END) OVER past AS usual_us
-    FROM (
-        SELECT *, coalesce(past_minutes >= {LEAST_MINUTES} AND measured >= {LEAST_MESSAGES} AND connections < {MANY_CONNECTIONS}
-                           AND service_us >= {SLOWER} * best_us AND service_us - best_us >= {SLOWER_US}, false) AS slow
+    SELECT *, coalesce(slower AND service_us >= {THAN_USUAL} * usual_us AND (service_us >= {AT_ONCE} * best_us
+                       OR sum(CASE WHEN slower AND service_us >= {THAN_USUAL} * usual_us THEN 1 ELSE 0 END) OVER near >= {NEAR_MINUTES}),
+                       false) AS slow
+    FROM (SELECT *, avg(CASE WHEN NOT slower AND measured >= {LEAST_MESSAGES} THEN service_us END) OVER past AS usual_us FROM (
+        SELECT *, coalesce(past_minutes >= {LEAST_MINUTES} AND measured >= {LEAST_MESSAGES} AND most_connections < {MANY_CONNECTIONS}
+                           AND service_us >= {SLOWER} * best_us AND service_us - best_us >= {SLOWER_US}, false) AS slower
         FROM consumer_past) judged
-    WINDOW past AS (PARTITION BY source, subject_kind, subject, destination_name ORDER BY minute {PAST})"""
+        WINDOW past AS (PARTITION BY source, subject_kind, subject, destination_name ORDER BY minute {PAST})) compared
+    WINDOW near AS (PARTITION BY source, subject_kind, subject, destination_name ORDER BY minute
+                    RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING)"""
 """Minutes of consumers: `slow`, and `usual_us`, the mean of the medians of the minutes before that were not."""
 
 CTES = {"consumer_minutes": CONSUMER_MINUTES, "consumer_past": CONSUMER_PAST, "slow_minutes": SLOW_MINUTES}

@@ -17,8 +17,9 @@ UNREAD, UNREAD_MINUTES = 20, 10
 LATE_US, LATER = 1_000_000, 10
 """A minute is late if half of its messages were so many microseconds in the broker, and so many times the best minute before."""
 
-SLOW_BROKER_US, IDLE = 250_000, 0.5
-"""The broker is slow if half of a minute's messages were so long in it, and consumers were busy for less of their time than this."""
+SLOW_BROKER_US, IDLE, SLOW_MESSAGES, SLOW_NEAR = 250_000, 0.5, 5, 2
+"""The broker is slow if half of a minute's messages were so long in it, and consumers were busy for less of their time than this;
+of so many messages, and in so many minutes near."""
 
 MORE, GROWTH, GROWTH_SHARE, GROWTH_MINUTES = 2, 10, 0.2, 3
 """So many times the SENDs of the least five minutes before; a backlog that grows by so many, and that share of them; in so many minutes."""
@@ -46,10 +47,12 @@ DESTINATION_PAST = f"""
     WINDOW past AS (PARTITION BY {_KEY} ORDER BY minute {PAST})"""
 
 EXPLAINED = f"""
-    SELECT source, destination_name, minute FROM slow_minutes WHERE slow OR connections >= {MANY_CONNECTIONS}
+    SELECT source, destination_name, minute FROM slow_minutes WHERE slow OR most_connections >= {MANY_CONNECTIONS}
     UNION SELECT t.source, t.destination_name, CAST(floor(t.begin_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t
-    UNION SELECT t.source, t.destination_name, CAST(floor(t.end_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t"""
-"""Minutes of destinations in which a consumer is the reason."""
+    UNION SELECT t.source, t.destination_name, CAST(floor(t.end_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t
+    UNION SELECT p.source, u.destination_name, CAST(floor(u.subscribed_ns / {MINUTE_NS}.0) AS BIGINT)
+    FROM subscriptions u JOIN streams p ON p.stream_id = u.stream_id"""
+"""Minutes of destinations in which a consumer is the reason: it is slow, stalled, in a loop, or came back."""
 
 WAITING = f"""
     SELECT m.*, coalesce(b.busy, 0) AS busy FROM destination_past m
@@ -65,7 +68,7 @@ WAITING = f"""
 
 PRODUCING = f"""
     SELECT p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute, {SUBJECT_KIND} AS subject_kind,
-           {SUBJECT} AS subject, count(*) AS sends, min(x.stream_id) AS stream_id,
+           {SUBJECT} AS subject, count(*) AS sends, min(x.stream_id) AS stream_id, min(x.sent_ns) AS first_ns, max(x.sent_ns) AS last_ns,
            row_number() OVER (PARTITION BY p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)
                               ORDER BY count(*) DESC, {SUBJECT}) AS rank
     FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id WHERE x.sent_ns > 0
@@ -83,25 +86,35 @@ FASTER_MINUTES = f"""
 def _minute(kind: str, subject: str, amount: str, before: str, messages: str, stream: str, what: str = "m.destination_name") -> str:
     return f"""
     SELECT m.source, {kind} AS subject_kind, {subject} AS subject, m.server_product, {what} AS what, {NO_TEXT} AS text,
-           m.minute * {MINUTE_NS} AS begin_ns, (m.minute + 1) * {MINUTE_NS} - 1 AS end_ns, CAST({messages} AS BIGINT) AS messages,
-           CAST({amount} AS DOUBLE) AS amount, {stream} AS stream_id, {_NOWHERE}, m.destination_name, CAST({before} AS DOUBLE) AS before,
+           {stream}.first_ns AS begin_ns, {stream}.last_ns AS end_ns, CAST({messages} AS BIGINT) AS messages,
+           CAST({amount} AS DOUBLE) AS amount, {stream}.stream_id, {_NOWHERE}, m.destination_name, CAST({before} AS DOUBLE) AS before,
            CAST(m.backlog_change AS DOUBLE) AS backlog, m.residence_p95_us / 1e6 AS late_s"""
 
 
-_LATE = f"m.past_minutes >= {LEAST_MINUTES} AND m.messages > 0 AND m.residence_p50_us >= {LATER} * m.best_us"
+def _again(events: str) -> str:
+    """Of events by minute those of which there are several near."""
+    return f"""
+    SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
+           stream_offset, destination_name, before, backlog, late_s FROM (
+        SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
+                  RANGE BETWEEN {NEAR * MINUTE_NS} PRECEDING AND {NEAR * MINUTE_NS} FOLLOWING) AS near FROM ({events}) minutes) counted
+    WHERE near >= {SLOW_NEAR}"""
+
+
+_LATE = f"m.past_minutes >= {LEAST_MINUTES} AND m.messages >= {SLOW_MESSAGES} AND m.residence_p50_us >= {LATER} * m.best_us"
 _NOT_FASTER = """NOT EXISTS (SELECT 1 FROM faster f WHERE f.source = m.source AND f.destination_name = m.destination_name
                               AND f.minute BETWEEN m.minute - 1440 AND m.minute)"""
 _QUEUE = "CASE WHEN m.destination_name LIKE 'queue/%' THEN concat('/', m.destination_name) ELSE m.destination_name END"
 
 PRODUCER_FASTER = (
-    _minute("s.subject_kind", "s.subject", "m.sends", "m.least_sends", "greatest(m.backlog_change, 0)", "s.stream_id")
+    _minute("s.subject_kind", "s.subject", "m.sends", "m.least_sends", "greatest(m.backlog_change, 0)", "s")
     + """ FROM faster m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name AND s.minute = m.minute
           AND s.rank = 1"""
 )
 """Minutes in which much more is sent than before, and the backlog grows though consumers work as ever."""
 
-BROKER_SLOW = (
-    _minute("'broker'", "b.subject", "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b.stream_id", "''")
+BROKER_SLOW = _again(
+    _minute("'broker'", "b.subject", "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b", "''")
     + f""" FROM waiting m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name AND b.minute = m.minute
           WHERE {_LATE} AND m.residence_p50_us >= {SLOW_BROKER_US} AND m.busy < {IDLE} AND {_NOT_FASTER}"""
 )
@@ -109,12 +122,12 @@ BROKER_SLOW = (
 
 SERVING = f"""
     SELECT p.source, d.destination_name, {DELIVERED} AS minute, min(d.stream_id) AS stream_id,
-           min({BROKER}) AS subject
+           min({BROKER}) AS subject, min(d.delivered_ns) AS first_ns, max(d.delivered_ns) AS last_ns
     FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id WHERE d.delivered_ns > 0
     GROUP BY p.source, d.destination_name, {DELIVERED}"""
 
-LATE_MESSAGES = (
-    _minute("'destination'", _QUEUE, "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b.stream_id")
+LATE_MESSAGES = _again(
+    _minute("'destination'", _QUEUE, "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b")
     + f""" FROM waiting m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name AND b.minute = m.minute
           WHERE {_LATE} AND m.residence_p50_us >= {LATE_US} AND m.busy >= {IDLE} AND {_NOT_FASTER}"""
 )
@@ -125,7 +138,7 @@ SLOW_CONFIRMS = f"""
            stream_offset, destination_name, before, backlog, late_s FROM (
         SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
                   RANGE BETWEEN {2 * MINUTE_NS} PRECEDING AND {2 * MINUTE_NS} FOLLOWING) AS near
-        FROM ({_minute("'destination'", _QUEUE, "m.receipt_p95_us / 1e6", "m.best_receipt_us / 1e6", "m.sends", "s.stream_id")}
+        FROM ({_minute("'destination'", _QUEUE, "m.receipt_p95_us / 1e6", "m.best_receipt_us / 1e6", "m.sends", "s")}
               FROM destination_past m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
                    AND s.minute = m.minute AND s.rank = 1
               WHERE m.receipt_p95_us >= {CONFIRMED_TIMES} * m.best_receipt_us AND m.receipt_p95_us - m.best_receipt_us >= {CONFIRMED_US}
@@ -138,7 +151,7 @@ NO_CONSUMER = f"""
            stream_offset, destination_name, before, backlog, late_s FROM (
         SELECT *, sum(messages) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
                   RANGE BETWEEN {UNREAD_MINUTES * MINUTE_NS} PRECEDING AND {UNREAD_MINUTES * MINUTE_NS} FOLLOWING) AS near
-        FROM ({_minute("'destination'", _QUEUE, "m.sends", NO_NUMBER, "m.sends", "s.stream_id")}
+        FROM ({_minute("'destination'", _QUEUE, "m.sends", NO_NUMBER, "m.sends", "s")}
               FROM destination_past m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
                    AND s.minute = m.minute AND s.rank = 1
               WHERE m.sends > 0 AND m.messages = 0 AND m.destination_name NOT LIKE 'topic/%' AND m.destination_name NOT LIKE 'temp%'

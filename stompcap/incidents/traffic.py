@@ -15,10 +15,13 @@ def consumer_slow(facts: Facts) -> Said:
 
 def consumer_stalled(facts: Facts) -> Said:
     """Messages in flight, and none settled."""
-    usual = f"; it took {seconds(facts.before)} a message before" if facts.before is not None else ""
+    usual = f", {seconds(facts.before)} a message before" if facts.before is not None else ""
+    since = "; nobody consumes there since" if facts.end_ns is None and facts.text not in (None, "capture_end") else ""
+    waiting = f", {count(round(facts.backlog))} waiting" if facts.backlog is not None and facts.backlog > 0 else ""
     times = f" {facts.events} times, the longest" if facts.events > 1 else ""
     said = f"{facts.name} settled nothing{times} for {seconds(facts.most or 0)} with {counted(facts.messages, 'message')} in flight"
-    return Said("critical", f"{said}{_at(facts)}{usual}", (("stalled", "s", facts.before, facts.most),))
+    numbers = (("stalled", "s", facts.before, facts.most), *_waiting(facts))
+    return Said("critical", f"{said}{_at(facts)}{usual}{since}{waiting}", numbers)
 
 
 def consumer_gone(facts: Facts) -> Said:

@@ -25,7 +25,7 @@ CONSUMER_STALLS = View(
     f"Times of more than {STALLED_S} s in which a subscription had deliveries in flight and the client settled none: when, `in_flight` at "
     "its begin, what ended it; `uncertain` where an ACK between may be missing from the capture; session and capture point. None where the "
     "clocks of the directions differ",
-    ("deliveries", "subscriptions", "sessions", "streams"),
+    ("deliveries", "subscriptions", "sessions", "streams", "captures"),
     f"""
     WITH asked AS (
         {ASKED}
@@ -45,13 +45,14 @@ CONSUMER_STALLS = View(
     ), ended AS (
         SELECT l.stream_id, l.subscription, n.destination, greatest(coalesce(l.before_ns, l.oldest_ns), l.oldest_ns) AS begin_ns,
                CASE WHEN l.until_ns < {FAR_NS} THEN l.until_ns WHEN n.open = 0 THEN n.unsubscribed_ns
-                    ELSE coalesce(s.closed_ns, s.last_ns) END AS end_ns,
+                    ELSE coalesce(s.closed_ns, greatest(s.last_ns, e.seen_ns)) END AS end_ns,
                CASE WHEN l.until_ns < {FAR_NS} THEN l.settlement WHEN n.open = 0 THEN 'unsubscribe'
                     WHEN s.end_kind = 'disconnect' THEN 'disconnect' WHEN s.closed_ns IS NOT NULL THEN 'close'
                     ELSE 'capture_end' END AS ended_by,
                l.missing = 1 OR (l.until_ns = {FAR_NS} AND s.gap_octets > 0) AS uncertain
         FROM lined l JOIN {{sessions}} s ON s.stream_id = l.stream_id JOIN {{streams}} p ON p.stream_id = l.stream_id
         LEFT JOIN named n ON n.stream_id = l.stream_id AND n.subscription = l.subscription
+        LEFT JOIN (SELECT source, max(last_ns) AS seen_ns FROM {{captures}} GROUP BY source) e ON e.source = p.source
         WHERE {NO_CLOCKS_DIFFER}
     ), stalled AS (SELECT * FROM ended WHERE end_ns - begin_ns > {STALLED_S}000000000), counted AS (
         SELECT e.stream_id, e.subscription, e.begin_ns, e.end_ns, count(*) AS in_flight
