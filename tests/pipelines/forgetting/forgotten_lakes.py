@@ -11,6 +11,7 @@ from deltalake import DeltaTable
 
 from pipelines.forgetting.criteria import Criteria
 from pipelines.forgetting.forget import FIRST, LAST, Forgotten, forget
+from pipelines.incidents import refresh as incidents
 from pipelines.job import Job
 from pipelines.metrics import aggregates, gold, journeys
 from stompcap.lake import data_files
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 DAY_NS = 24 * 3600 * 10**9
 KEYED = (*FIRST, *LAST)
-COMPARED = (*KEYED, gold.JOURNEYS, *(one.name for one in gold.AGGREGATES))
+COMPARED = (*KEYED, gold.JOURNEYS, *(one.name for one in gold.AGGREGATES), gold.INCIDENTS)
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class Connection:
             "sends": {"sent_ts": begin // 1000, "sent_ns": begin - 10**6, "effective_ns": begin - 10**6, "body_hash": self.day,
                       "content_hash": self.day, "destination_name": "queue/a"},
             "compliance": {"rule_id": "FR-01", "applicable": 1, "passed": 1},
+            "compliance_findings": {"rule_id": "FR-01", "level": "M", "side": "client", "ts_ns": begin, "direction": "c2s",
+                                    "stream_offset": 0},
             "raw_frames": {"raw": f"body of {self.name}".encode()},
         }  # fmt: skip
         return row | more.get(name, {})
@@ -84,6 +87,7 @@ def refresh(lake: Path) -> None:
     journeys.refresh(str(lake), [], "run", no_spark)
     for one in gold.AGGREGATES:
         aggregates.refresh(str(lake), one, [], "run", no_spark)
+    incidents.refresh(str(lake), [], "run", no_spark)
 
 
 def job(lake: Path, spark: SparkSession | None = None) -> Job:
