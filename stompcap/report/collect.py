@@ -10,6 +10,7 @@ from stompcap.errors import EnvironmentProblem
 from stompcap.report.packets import packets
 from stompcap.report.page import build_parts, records
 from stompcap.report.queries import QUERIES, SUMMARY
+from stompcap.report.whole import WHOLE
 from stompcap.report.writing import replace
 from stompcap.units import stamp
 from stompcap.version import version
@@ -24,6 +25,10 @@ SUMMED_ROWS = 5_000_000
 """Rows that are summed up after each run; it takes a second."""
 
 
+EVERY = QUERIES | {whole.query.name: whole.query for whole in WHOLE.values()}
+"""The queries of a page by their names."""
+
+
 def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession], source: str | None = None) -> dict[str, pa.Table]:
     """The answers to the named queries, of one source if it is given; one whose tables the lake does not have (yet) is left out.
 
@@ -35,7 +40,7 @@ def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession], sour
     from stompcap.lake.tables import demand
 
     demand(lake)
-    asked = [QUERIES[name] for name in names]
+    asked = [EVERY[name] for name in names]
     present = {table for one in asked for table in one.tables if open_tables.is_there(location(lake, table))}
     return query.ask(lake, [one for one in asked if present.issuperset(one.tables)], spark, source=source)
 
@@ -73,7 +78,7 @@ def write(lake: str, out: str, spark: Callable[[], SparkSession], source: str | 
     points = sources.selected(lake, source)
     parts = {}
     for point in points[: sources.MOST]:
-        answers = parts[point] = ask(lake, QUERIES, spark, point)
+        answers = parts[point] = ask(lake, EVERY, spark, point)
         if (findings := answers.get("findings")) is not None:
             answers["packets"] = packets(lake, findings)
     page = build_parts(parts, lake, made, only=source if points != [None] else None, others=len(points) - len(parts))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from base64 import b64encode
 from decimal import Decimal
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from stompcap.report.incidents import STORM
 from stompcap.report.queries import QUERIES
 from stompcap.report.ranking import ranked
 from stompcap.report.remarks import BREAKERS, remarks
+from stompcap.report.whole import WHOLE, packed
 from stompcap.settings import Thresholds
 from stompcap.tables.levels import SPELLED, spelled
 from stompcap.tables.words import SIDES
@@ -54,6 +57,10 @@ def _short(value: str | None) -> str:
 
 TOTALS = ("captures_total", "sessions_total", "residence_total", "ack_total", "destinations_total", "who_total")
 """Answers of one row."""
+
+
+LARGE = frozenset(whole.query.name for whole in WHOLE.values())
+"""Answers that the page has as whole tables only."""
 
 
 class _Figures(dict[str, Any]):
@@ -95,6 +102,7 @@ def _environment() -> jinja2.Environment:
         short=_short,
         ratio=units.ratio,
         level=spelled,
+        fingerprint=_fingerprint,
     )
     environment.globals.update(share=units.share, DIRECTIONS=grouping.DIRECTIONS, endpoint=units.endpoint)
     return environment
@@ -106,9 +114,14 @@ def _page(name: str) -> jinja2.Template:
     return _environment().from_string(_template("head.html") + _template(name))
 
 
+def _fingerprint(script: str) -> Markup:
+    """A script's digest, as a Content-Security-Policy names what may be executed."""
+    return Markup(f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}")  # noqa: S704  base64
+
+
 def render(name: str, title: str, **values: Any) -> str:
     """A page, with the style that all pages share."""
-    return _page(name).render(title=title, style=Markup(_template("style.css")), **values)  # noqa: S704  our own
+    return _page(name).render(title=title, style=Markup(_template("style.css")), **{"script": None} | values)  # noqa: S704  our own
 
 
 def _charts(answers: Mapping[str, Rows]) -> dict[str, Markup]:
@@ -145,15 +158,18 @@ def build_parts(
     `only` is the name of a part that is one of several that there could be, `others` the number of those left out.
     """
     word = shlex.quote(lake) if lake else "LAKE"
-    parts = []
+    parts, scripted = [], False
     for number, (source, tables) in enumerate(answered.items()):
-        answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items()}
+        kept = {name: packed(tables[whole.query.name], name, zones.name()) for name, whole in WHOLE.items() if whole.query.name in tables}
+        scripted = scripted or bool(kept)
+        answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items() if name not in LARGE}
         at = f"source-{number + 1}-" if len(answered) > 1 else ""
-        parts.append({"source": source if at else None, "at": at, "body": _apart(_part(answers, tables, word), at)})
+        parts.append({"source": source if at else None, "at": at, "body": _apart(_part(answers, tables, kept, word), at)})
         quality = answers["quality"]
     return render(
         "document.html", "STOMP traffic report",
         lake=lake, made=made, parts=parts, only=only, others=others, lake_word=word, quality=quality, thresholds=Thresholds(),
+        script=Markup(_template("tables.js")) if scripted else None,  # noqa: S704  our own
     )
 
 
@@ -164,12 +180,13 @@ def _apart(body: str, at: str) -> Markup:
     return Markup(named)  # noqa: S704  escaped when it was filled in
 
 
-def _part(answers: dict[str, Rows], given: Collection[str], lake_word: str) -> str:
-    """What the page tells of one source; `given` are the names of the answers that there are."""
+def _part(answers: dict[str, Rows], given: Collection[str], kept: Mapping[str, Markup], lake_word: str) -> str:
+    """What the page tells of one source; `given` are the names of the answers, `kept` its whole tables."""
     broken = ranked(answers["broken"])
     total = {name: _Figures(next(iter(answers[name]), {})) for name in TOTALS}
     findings = grouping.lists(answers["findings"], "rule_id")
     return _environment().get_template("page.html").render(
+        whole={name: kept.get(name, Markup("")) for name in WHOLE},
         answers=answers,
         total=total,
         remarks=remarks(answers),

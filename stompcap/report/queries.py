@@ -14,6 +14,7 @@ from stompcap.lake.query import Query
 from stompcap.report import residence
 from stompcap.report.first import FIRST
 from stompcap.report.incidents import BINS_PER_DECADE, INCIDENTS
+from stompcap.report.whole import destinations
 from stompcap.tables.outcomes import ASKING, CUMULATIVE, DIRECT, MEASURED, NOT_SETTLED, figures
 
 
@@ -275,7 +276,7 @@ QUERIES = {
             LEFT JOIN (SELECT stream_id, count(*) AS unsettled FROM deliveries WHERE {NOT_SETTLED.sql()}
                        GROUP BY stream_id) d ON d.stream_id = s.stream_id
             ORDER BY must DESC, CASE WHEN s.outcome = 'refused' THEN 0 ELSE 1 END, h.ratio DESC NULLS LAST, should DESC,
-                     s.opened_ns, s.stream_id LIMIT 50""",
+                     s.opened_ns, s.stream_id LIMIT 500""",
         ),
         Query(
             "quality",
@@ -291,6 +292,7 @@ QUERIES = {
         ),
         CLOCKS,
         *FIRST,
+        destinations(1000, "destinations"),
         *residence.QUERIES,
         *INCIDENTS,
     )

@@ -104,7 +104,7 @@ def _panels(rows: Rows, step: int) -> list[tuple[list[tuple[str, Points]], str]]
     return [
         (rates, f"{most:.3g}"),
         ([("a", backlog)], least + count(max(value for _, value in backlog))),
-        *(([("a", points)], duration(max(value for _, value in points)) if points else "not known") for points in latencies),
+        *(([("a", points)], duration(max(value for _, value in points)) if points else "–") for points in latencies),
     ]  # fmt: skip
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from stompcap.lake.query import in_process
 from stompcap.report import build
 from stompcap.report.checks import checks
+from stompcap.report.whole import WHOLE
 from tests.report.sample import HOSTILE, ask, lake
 from tests.report.test_checks import ROWS
 from tests.shared import program
@@ -65,7 +67,9 @@ def look(browser: str, page: str, folder: Path, width: int = 1400) -> tuple[byte
 @pytest.mark.parametrize("width", [1400, 390])
 @pytest.mark.parametrize("name", ["report", "Data Docs"])
 def test_renders_without_errors_or_requests(browser: str, tmp_path: Path, name: str, width: int) -> None:
-    page = build(ask(lake()), f"/lake/{HOSTILE}", "made now") if name == "report" else checks(f"/lake/{HOSTILE}", ROWS)
+    tables = lake()
+    whole = in_process(tables, [one.query for one in WHOLE.values()])
+    page = build(ask(tables) | whole, f"/lake/{HOSTILE}", "made now") if name == "report" else checks(f"/lake/{HOSTILE}", ROWS)
     picture, console, asked = look(browser, page, tmp_path, width)
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > (100_000 if name == "report" else 30_000), "an empty page is a small picture"

@@ -36,5 +36,5 @@ def test_a_page_does_not_grow_with_the_sessions_of_the_lake() -> None:
         tables = {name: rows if name in ALIKE else copies(rows, number) for name, rows in few.items()}
         sizes.append(len(build(ask(tables))))
     assert tables["sessions"].num_rows > 20_000
-    assert sizes[0] < 600_000
-    assert sizes[1] < 1.1 * sizes[0], "more digits and other hours, no more rows"
+    assert sizes[0] < 1_500_000
+    assert sizes[1] < 2 * sizes[0], "more digits and other hours, up to 1,000 names"
