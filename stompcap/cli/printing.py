@@ -33,7 +33,7 @@ class Printer:
         self.begun: set[str] = set()  # streams
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
-        if form == "csv":
+        if form == "csv" and not brief:
             self._put(json_and_csv.as_csv(json_and_csv.COLUMNS))
 
     def session(self, dialogue: Dialogue) -> None:
@@ -95,8 +95,11 @@ class Printer:
 
     def _brief(self, dialogue: Dialogue) -> None:
         if self.form != "text":
-            whole = json_and_csv.session_object(dialogue) | json_and_csv.summary_object(dialogue)
-            self._put(self._object(whole | {"login": dialogue.session["login"]}))
+            whole = json_and_csv.session_object(dialogue) | json_and_csv.summary_object(dialogue) | {"login": dialogue.session["login"]}
+            if self.form == "csv" and not self.headed:
+                self._put(json_and_csv.as_csv([*whole]))
+            self.headed = True
+            self._put(json_and_csv.as_json(whole) if self.form == "json" else json_and_csv.as_csv([*whole.values()]))
             return
         if not self.headed:
             self._put(self.writer.coloured(titles(self.writer.style.width), "head"))

@@ -21,7 +21,7 @@ from stompcap.visible import visible
 
 StreamIds = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[STREAM_ID]...", help="The stream_id of any table, or enough first digits of it to be unique.",
+    typer.Argument(metavar="STREAM_ID", help="The stream_id of any table, or enough first digits of it to be unique.",
                    show_default=False),
 ]  # fmt: skip
 Out = Annotated[

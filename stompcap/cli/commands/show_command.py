@@ -6,6 +6,7 @@ import json
 import shlex
 import shutil
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -79,6 +80,9 @@ def _session(lake: str, stream_id: str, frames: Frames, output: Output, form: st
     dialogue = of_lake(lake, stream_id, with_raw=output.octets)
     happened = incidents.of_session(lake, dialogue.stream_id)
     wanted = selection(frames)
+    if wanted.only == "incidents":
+        named = (one for row in happened for one in row.get("frames") or () if one["stream_id"] == dialogue.stream_id)
+        wanted = replace(wanted, places=frozenset((one["direction"], one["stream_offset"]) for one in named))
     style = style_for(absolute=output.absolute, every_header=output.headers, octets=output.octets)
     printer = Printer(form, style, wanted, frames.count)
     try:

@@ -35,7 +35,8 @@ class Selection:
     """What is wanted; empty means any.
 
     commands in upper case, destinations as they are, first digits of stream ids, rule ids; `level`: findings of this level and graver ones;
-    `without`: rules whose findings are not shown; `only` is a word of ONLY; `begin` and `end` are nanoseconds
+    `without`: rules whose findings are not shown; `only` is a word of ONLY; `begin` and `end` are nanoseconds;
+    `places`: directions and offsets of frames that incidents of the lake name
     """
 
     commands: tuple[str, ...] = ()
@@ -52,6 +53,7 @@ class Selection:
     begin: int | None = None
     end: int | None = None
     pattern: str | None = None
+    places: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def frames_only(self) -> bool:
@@ -89,7 +91,7 @@ class Selection:
             return False
         if self.slower_us is not None and self.only != "slow" and not (line.latency_us or 0) >= self.slower_us:
             return False
-        if self.only is not None and not ONLY[self.only](line, self.slower_us or SLOW_US):
+        if self.only is not None and not (ONLY[self.only](line, self.slower_us or SLOW_US) or (line.direction, line.offset) in self.places):
             return False
         return self.pattern is None or re.search(self.pattern, _said(line)) is not None
 

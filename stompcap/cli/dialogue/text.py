@@ -109,7 +109,9 @@ class Writer:
     def _body(self, dialogue: Dialogue, line: Line) -> Iterator[str]:
         """The lines of an ERROR's body."""
         assert line.frame is not None
-        text = [one.rstrip("\r") for one in (line.frame["body_preview"] or "").strip("\n").split("\n")]
+        preview = line.frame["body_preview"] or ""
+        cut = CUT if len(preview.encode(errors="replace")) < line.frame["body_octets"] else ""
+        text = [one.rstrip("\r").replace("\t", "  ") for one in f"{preview}{cut}".strip("\n").split("\n")]
         for one in text[:MOST_BODY_LINES]:
             if one:
                 yield from self._wrapped(f"{self._name(dialogue)}{INDENT}| ", visible(one, LONGEST_LINE).split(" "), " ", "s2c")
