@@ -1,10 +1,8 @@
-"""Keeps table incidents up to date: made again where one of the tables that it is made of has changed.
+"""Keeps table incidents up to date: made again, from some moment on, where one of the tables that it is made of has changed.
 
-Which events are of an incident is told by what is near in time, and the table is made of all rows, so that many runs give what one gives,
-whatever comes late or goes. A commit notes the versions of the tables that it was made from.
+Which events are of an incident is told by what is near in time, so that many runs give what one gives, whatever comes late or goes.
+A commit notes the versions of the tables that it was made from.
 """
-
-
 
 from __future__ import annotations
 
@@ -14,11 +12,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipelines.incidents.evidence import Frame, find_errors, find_packets
 from pipelines.incidents.islands import islands
 from pipelines.incidents.kinds import KINDS, MINUTE, TABLES
 from pipelines.incidents.possible import possible, questions
+from pipelines.incidents.window import Window, window
 from stompcap.incidents.facts import Facts
 from stompcap.incidents.said import said
 from stompcap.lake import delta_log, open_tables, query
@@ -50,17 +50,23 @@ def refresh(lake: str, batches: Sequence[str], run_id: str, spark: Callable[[], 
     if all(recorded.get(SOURCE + name) == version for name, version in versions.items()):
         replace_files(delta, [], [], info)
         return 0
-    return replace_where(lake, TABLE, "incident_id", None, made(lake, spark), info)
+    held = delta.to_pyarrow_table().select(INCIDENTS.arrow.names).cast(INCIDENTS.arrow)
+    since = window(lake, {name: recorded.get(SOURCE + name) for name in versions}, held)
+    rows = made(lake, spark, since)
+    if since is not None:
+        rows = pa.concat_tables([held.filter(pc.less(held["begin_ns"], since.begin_ns)), rows])
+    return replace_where(lake, TABLE, "incident_id", None, rows, info)
 
 
-def made(lake: str, spark: Callable[[], SparkSession]) -> pa.Table:
-    """The incidents of a lake."""
-    kinds = possible(KINDS, query.ask(lake, questions(KINDS), spark).values())
+def made(lake: str, spark: Callable[[], SparkSession], since: Window | None = None) -> pa.Table:
+    """The incidents of a lake, or those that began in a window."""
+    parts = since.parts(lake) if since is not None else None
+    kinds = possible(KINDS, query.ask(lake, questions(KINDS), spark, parts).values())
     if not kinds:
         return INCIDENTS.arrow.empty_table()
-    answers = query.ask(lake, [Query("islands", TABLES, islands(kinds)), TOTALS], spark)
+    answers = query.ask(lake, [Query("islands", TABLES, islands(kinds)), TOTALS], spark, parts)
     totals = {row["source"]: row["connections"] for row in answers["totals"].to_pylist()}
-    found = answers["islands"].to_pylist()
+    found = [row for row in answers["islands"].to_pylist() if since is None or row["begin_ns"] >= since.begin_ns]
     rows = [incident(list(samples), totals) for _, samples in groupby(found, lambda row: [row[name] for name in SAME])]
     _with_evidence(lake, rows)
     return pa.Table.from_pylist(rows, schema=INCIDENTS.arrow)
