@@ -14,7 +14,10 @@ STALLED_TIMES = 10
 """A stall is so many times what the consumer usually takes for a message, or more."""
 
 LEFT, LEFT_SESSIONS, LEFT_WITHIN_S, LIVED_S = 10, 3, 3600, 120
-"""So many messages left by so many sessions of a client within so many seconds; shorter sessions are a loop."""
+"""So many messages left by sessions of a client that ended in so many minutes within so many seconds; shorter sessions are a loop.
+
+Sessions that end in the same minute, as instances of a service do when it is deployed, are one time.
+"""
 
 AGAIN, AGAIN_SHARE, FEW_CONTENTS, NEAR = 5, 0.2, 3, 2
 """So many redeliveries in a minute, that share of its messages: a loop; of no more than so many contents: poison. What a broker
@@ -54,8 +57,10 @@ STALLED = f"""
                FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
                GROUP BY p.source, {SUBJECT}, d.destination_name) u
     ON u.source = p.source AND u.subject = {SUBJECT} AND u.destination_name = t.destination_name
-    LEFT JOIN (SELECT t.stream_id, t.begin_ns, min(u.subscribed_ns) AS back_ns FROM held t JOIN subscriptions u
-               ON u.destination_name = t.destination_name AND u.subscribed_ns >= t.end_ns GROUP BY t.stream_id, t.begin_ns) n
+    LEFT JOIN (SELECT t.stream_id, t.begin_ns, min(u.subscribed_ns) AS back_ns
+               FROM held t JOIN streams p ON p.stream_id = t.stream_id JOIN subscriptions u
+               ON u.destination_name = t.destination_name AND u.subscribed_ns >= t.end_ns
+               JOIN streams q ON q.stream_id = u.stream_id AND q.source = p.source GROUP BY t.stream_id, t.begin_ns) n
     ON n.stream_id = t.stream_id AND n.begin_ns = t.begin_ns
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, sum(m.backlog_change) AS backlog
                FROM held t JOIN streams p ON p.stream_id = t.stream_id JOIN destination_minutes m ON m.source = p.source
@@ -85,6 +90,7 @@ GONE = f"""
     LEFT JOIN (SELECT p.source, u.destination_name, min(u.subscribed_ns) AS back_ns, s.closed_ns AS lost_ns
                FROM ends s JOIN streams p ON p.stream_id = s.stream_id JOIN subscriptions o ON o.stream_id = s.stream_id
                JOIN subscriptions u ON u.destination_name = o.destination_name AND u.subscribed_ns > s.closed_ns
+               JOIN streams q ON q.stream_id = u.stream_id AND q.source = p.source
                WHERE s.cause = 'heartbeat_client' GROUP BY p.source, u.destination_name, s.closed_ns) n
     ON n.source = p.source AND n.destination_name = u.destination_name AND n.lost_ns = s.closed_ns
     WHERE s.cause = 'heartbeat_client' AND s.stream_id NOT IN (SELECT stream_id FROM deliveries WHERE {NOT_SETTLED.sql()})"""
@@ -93,8 +99,10 @@ GONE = f"""
 LEFT_UNACKNOWLEDGED = f"""
     SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
            stream_offset, destination_name, before, backlog, late_s FROM (
-        SELECT *, count(*) OVER near AS sessions, sum(messages) OVER near AS lost FROM (
+        SELECT *, max(nth) OVER near - min(nth) OVER near + 1 AS times, sum(messages) OVER near AS lost FROM (
             SELECT {_OF_SESSION}, coalesce(d.destination_name, '') AS what, {NO_TEXT} AS text, s.closed_ns AS begin_ns,
+                   dense_rank() OVER (PARTITION BY p.source, {SUBJECT_KIND}, {SUBJECT}, coalesce(d.destination_name, '')
+                                      ORDER BY floor(s.closed_ns / {MINUTE_NS}.0)) AS nth,
                    s.closed_ns AS end_ns, d.unsettled AS messages, {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction,
                    d.stream_offset, d.destination_name, {NO_NUMBER} AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
             FROM ends s JOIN streams p ON p.stream_id = s.stream_id
@@ -104,7 +112,7 @@ LEFT_UNACKNOWLEDGED = f"""
               AND s.cause NOT IN ('broker_stop', 'heartbeat_client', 'capture_end')) closed
         WINDOW near AS (PARTITION BY source, subject_kind, subject, what ORDER BY begin_ns
                         RANGE BETWEEN {LEFT_WITHIN_S * SECOND_NS} PRECEDING AND {LEFT_WITHIN_S * SECOND_NS} FOLLOWING)) counted
-    WHERE sessions >= {LEFT_SESSIONS} AND lost >= {LEFT}"""
+    WHERE times >= {LEFT_SESSIONS} AND lost >= {LEFT}"""
 """Sessions that end with messages neither acknowledged nor refused, again and again."""
 
 _REPEATED = f"""

@@ -68,12 +68,15 @@ WAITING = f"""
 
 PRODUCING = f"""
     SELECT p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute, {SUBJECT_KIND} AS subject_kind,
-           {SUBJECT} AS subject, count(*) AS sends, min(x.stream_id) AS stream_id, min(x.sent_ns) AS first_ns, max(x.sent_ns) AS last_ns,
+           {SUBJECT} AS subject, count(*) AS sends,
+           sum(count(s.error_message)) OVER (PARTITION BY p.source, x.destination_name,
+                                             CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)) AS failed,
+           min(x.stream_id) AS stream_id, min(x.sent_ns) AS first_ns, max(x.sent_ns) AS last_ns,
            row_number() OVER (PARTITION BY p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)
                               ORDER BY count(*) DESC, {SUBJECT}) AS rank
     FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id WHERE x.sent_ns > 0
     GROUP BY p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT), {SUBJECT_KIND}, {SUBJECT}"""
-"""Who sent most to a destination in a minute: rank 1."""
+"""Who sent most to a destination in a minute: rank 1; of all its SENDs, how many `failed`: their session got an ERROR."""
 
 FASTER_MINUTES = f"""
     SELECT * FROM (
@@ -151,10 +154,10 @@ NO_CONSUMER = f"""
            stream_offset, destination_name, before, backlog, late_s FROM (
         SELECT *, sum(messages) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
                   RANGE BETWEEN {UNREAD_MINUTES * MINUTE_NS} PRECEDING AND {UNREAD_MINUTES * MINUTE_NS} FOLLOWING) AS near
-        FROM ({_minute("'destination'", _QUEUE, "m.sends", NO_NUMBER, "m.sends", "s")}
+        FROM ({_minute("'destination'", _QUEUE, "m.sends - s.failed", NO_NUMBER, "m.sends - s.failed", "s")}
               FROM destination_past m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
                    AND s.minute = m.minute AND s.rank = 1
-              WHERE m.sends > 0 AND m.messages = 0 AND m.destination_name NOT LIKE 'topic/%' AND m.destination_name NOT LIKE 'temp%'
+              WHERE m.sends > s.failed AND m.messages = 0 AND m.destination_name NOT LIKE 'topic/%' AND m.destination_name NOT LIKE 'temp%'
                 AND NOT EXISTS (
                     SELECT 1 FROM subscribed u WHERE u.source = m.source AND u.destination_name = m.destination_name)) unread) counted
     WHERE near >= {UNREAD}"""

@@ -81,19 +81,19 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
             f"A consumer with messages in flight, which had settled some before, settled none for {consumers.STALLED_TIMES} times as long as it usually takes for one (view [`consumer_stalls`](tables.md)); it did not unsubscribe", "critical", ""),
         "consumer_gone": ("The broker closed a consumer's connection because its heart-beats did not come; nothing was in flight, else it is stalled. It ends when the destination is subscribed to again", "critical", ""),
         "no_consumer": (
-            f"{destinations.UNREAD} messages were sent to a queue within {destinations.UNREAD_MINUTES} minutes, and the lake has neither a SUBSCRIBE to it nor a MESSAGE of it", "warning",
+            f"{destinations.UNREAD} messages were sent to a queue within {destinations.UNREAD_MINUTES} minutes, and the lake has neither a SUBSCRIBE to it nor a MESSAGE of it; SENDs of sessions that got an ERROR do not count", "warning",
             "a consumer that speaks another protocol, or was not captured"),
         "producer_faster": (
             f"{destinations.MORE} times as many SENDs a minute as in the least five minutes of the day before, and a backlog that grows by {destinations.GROWTH} and {_percent(destinations.GROWTH_SHARE)} of the SENDs, in {destinations.GROWTH_MINUTES} minutes; no consumer is slow or stalled. Who sends most is named", "critical", ""),
         "late_messages": (
             f"Half of a minute's messages were {_ms(destinations.LATE_US)} in the broker, and {destinations.LATER} times as long as in {past}; the consumers are busy, and neither one of them nor a producer is the reason", "warning", ""),
         "broker_slow": (
-            f"The same from {_ms(destinations.SLOW_BROKER_US)} on, while the consumers are busy for less than {_percent(destinations.IDLE)} of their time", "critical",
+            f"The same from {_ms(destinations.SLOW_BROKER_US)} on, in {destinations.SLOW_NEAR} minutes of {destinations.SLOW_MESSAGES} messages, while the consumers are busy for less than {_percent(destinations.IDLE)} of their time", "critical",
             "consumers that speak another protocol and take turns with these"),
         "slow_confirms": (
             f"The 95th percentile of the time to the RECEIPT of a SEND is {destinations.CONFIRMED_TIMES} times the best of the day before and {_ms(destinations.CONFIRMED_US)} more, in {destinations.CONFIRMED_MINUTES} minutes", "warning", ""),
         "left_unacknowledged": (
-            f"{consumers.LEFT_SESSIONS} sessions of a client, each of {consumers.LIVED_S} s or more, ended within {_quiet(consumers.LEFT_WITHIN_S)} with {consumers.LEFT} messages in flight together; shorter ones are a loop", "warning", ""),
+            f"Sessions of a client, each of {consumers.LIVED_S} s or more, ended in {consumers.LEFT_SESSIONS} minutes within {_quiet(consumers.LEFT_WITHIN_S)} with {consumers.LEFT} messages in flight together; shorter ones are a loop, and those of one minute a deployment", "warning", ""),
         "redelivery_loop": (
             f"{consumers.AGAIN} messages and {_percent(consumers.AGAIN_SHARE)} of what a consumer got in a minute had been delivered before; not within {consumers.NEAR} minutes of a broker's stop", "warning", ""),
         "poison_message": (f"The same, of at most {consumers.FEW_CONTENTS} contents", "warning", ""),
