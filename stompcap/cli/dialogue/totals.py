@@ -18,6 +18,9 @@ COLUMNS = (  # title, characters (to the right if negative), from which width of
     ("open", -5, 120), ("ack p50", -9, 120), ("ack max", -9, 120), ("broker", 18, 150), ("findings", 0, 0),
 )  # fmt: skip
 
+WIDE, LONG_NAME = 110, 26
+"""From this width on names of clients may be so long."""
+
 
 def titles(width: int | None) -> str:
     """The titles of the lines of sessions."""
@@ -47,9 +50,11 @@ def who(dialogue: Dialogue) -> str:
 
 def _laid(cells: list[str], width: int | None) -> str:
     parts = []
-    for text, (_, size, least) in zip(cells, COLUMNS, strict=True):
+    for text, (title, size, least) in zip(cells, COLUMNS, strict=True):
         if (width or 200) < least:
             continue
+        if title == "who" and (width or WIDE) >= WIDE:
+            size = LONG_NAME
         shown = visible(text, abs(size)) if size else visible(text)
         parts.append(shown.rjust(-size) if size < 0 else shown.ljust(size))
     return "  ".join(parts).rstrip()
