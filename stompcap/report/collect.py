@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stompcap.errors import EnvironmentProblem
+from stompcap.report import dialogues, markdown
 from stompcap.report.packets import packets
-from stompcap.report.page import build_parts, records
+from stompcap.report.page import TITLE, build_parts, records
 from stompcap.report.queries import QUERIES, SUMMARY
 from stompcap.report.whole import WHOLE
 from stompcap.report.writing import replace
@@ -67,22 +68,42 @@ def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dic
     return found
 
 
-def write(lake: str, out: str, spark: Callable[[], SparkSession], source: str | None = None) -> None:
-    """Write the report of a lake as one HTML file; all of it or nothing. It has a part for each source, or for that which is named.
+def write(
+    lake: str, out: str, spark: Callable[[], SparkSession], source: str | None = None, form: str = "html", title: str = TITLE
+) -> None:
+    """Write the report of a lake as one file of HTML or Markdown (`md`); all of it or nothing.
 
-    Raises EnvironmentProblem where the file cannot be written, UsageError for a source that the lake has nothing of.
+    It has a part for each source, or for that which is named. Raises EnvironmentProblem where the file cannot be written, UsageError for a
+    source that the lake has nothing of.
     """
     from stompcap.lake import sources
 
     made = f"made {stamp(time.time_ns(), 0)} by stompcap {version()}"
     points = sources.selected(lake, source)
-    parts = {}
-    for point in points[: sources.MOST]:
-        answers = parts[point] = ask(lake, EVERY, spark, point)
-        if (findings := answers.get("findings")) is not None:
-            answers["packets"] = packets(lake, findings)
-    page = build_parts(parts, lake, made, only=source if points != [None] else None, others=len(points) - len(parts))
+    parts = {point: _answers(lake, spark, point, form) for point in points[: sources.MOST]}
+    if form == "md":
+        page = markdown.build(parts, title)
+    else:
+        only = source if points != [None] else None
+        page = build_parts(parts, lake, made, only=only, others=len(points) - len(parts), title=title)
     try:
         replace(Path(out), page)
     except OSError as error:
         raise EnvironmentProblem(f"{out}: the report cannot be written ({error.strerror or error}); name another file with -o") from error
+
+
+def _answers(lake: str, spark: Callable[[], SparkSession], point: str | None, form: str) -> dict[str, pa.Table]:
+    """What a page of this form needs to know of a source."""
+    from stompcap.lake import open_tables, query
+    from stompcap.lake.paths import location
+
+    if form == "md":
+        return ask(lake, markdown.NEEDED, spark, point)
+    answers = ask(lake, EVERY, spark, point)
+    if (findings := answers.get("findings")) is not None:
+        answers["packets"] = packets(lake, findings)
+    ids = dialogues.wanted({name: records(answers[name]) for name in ("incidents", "sessions") if name in answers})
+    asked = dialogues.query(ids)
+    if ids and all(open_tables.is_there(location(lake, name)) for name in asked.tables):
+        answers |= query.ask(lake, [asked], spark, source=point)
+    return answers

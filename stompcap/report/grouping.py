@@ -38,3 +38,9 @@ def lists(rows: Rows, name: str) -> dict[str, Rows]:
 def by_frame_key(rows: Rows) -> dict[FrameKey, dict[str, Any]]:
     """Rows by their place: stream, direction, offset."""
     return {(row["stream_id"], row["direction"], row["stream_offset"]): row for row in rows}
+
+
+def hexadecimal(octets: bytes) -> str:
+    """Octets in lines of 16, in hexadecimal digits and as text, in which what does not print is a dot."""
+    lines = (octets[at : at + 16] for at in range(0, len(octets), 16))
+    return "\n".join(f"{line.hex(' '):<47}  {''.join(chr(one) if 32 <= one < 127 else '.' for one in line)}" for line in lines)

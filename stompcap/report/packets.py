@@ -1,4 +1,4 @@
-"""The packets of the findings that a report shows: capture, number as in Wireshark, and the command of the frame."""
+"""The packets of the findings that a report shows: capture, number as in Wireshark, the command of the frame and its first octets."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from stompcap.lake.paths import location
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+SHOWN = 96
+"""Octets of a finding on the page."""
+
 NEEDED = ("raw_frames", "frames", "captures")
 FRAME_KEY = ("stream_id", "direction", "stream_offset")
 SCHEMA = pa.schema(
     [("stream_id", pa.string()), ("direction", pa.string()), ("stream_offset", pa.int64()), ("kind", pa.string()),
-     ("command", pa.string()), ("path", pa.string()), ("packet", pa.int64())]
+     ("command", pa.string()), ("path", pa.string()), ("packet", pa.int64()), ("octets", pa.binary())]
 )  # fmt: skip
 
 
@@ -34,13 +37,14 @@ def packets(lake: str, findings: pa.Table) -> pa.Table:
         found = lakes.small(lake, table, [*FRAME_KEY, *columns], filters).to_pylist()
         return [row for row in found if _frame_key(row) in keys]
 
-    raw = held("raw_frames", ("kind", "first_capture_id", "first_packet"))
+    raw = held("raw_frames", ("kind", "first_capture_id", "first_packet", "raw"))
     commands = {_frame_key(row): row["command"] for row in held("frames", ("command",))}
     paths = _paths(lake, sorted({row["first_capture_id"] for row in raw if row["first_capture_id"] is not None}))
     return pa.Table.from_pylist(
         [
             {name: row[name] for name in (*FRAME_KEY, "kind")}
-            | {"command": commands.get(_frame_key(row)), "path": paths.get(row["first_capture_id"]), "packet": row["first_packet"]}
+            | {"command": commands.get(_frame_key(row)), "path": paths.get(row["first_capture_id"]), "packet": row["first_packet"],
+               "octets": None if row["raw"] is None else row["raw"][:SHOWN]}
             for row in raw
         ],
         schema=SCHEMA,

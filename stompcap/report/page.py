@@ -20,7 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from stompcap import units, zones
-from stompcap.report import by_product, grouping, telling
+from stompcap.report import by_product, dialogues, grouping, telling
 from stompcap.report.incidents import STORM
 from stompcap.report.queries import QUERIES
 from stompcap.report.ranking import ranked
@@ -58,6 +58,8 @@ def _short(value: str | None) -> str:
 TOTALS = ("captures_total", "sessions_total", "residence_total", "ack_total", "destinations_total", "who_total")
 """Answers of one row."""
 
+
+TITLE = "STOMP traffic report"
 
 LARGE = frozenset(whole.query.name for whole in WHOLE.values())
 """Answers that the page has as whole tables only."""
@@ -103,6 +105,7 @@ def _environment() -> jinja2.Environment:
         ratio=units.ratio,
         level=spelled,
         fingerprint=_fingerprint,
+        hexadecimal=lambda octets: Markup.escape(grouping.hexadecimal(octets)),
     )
     environment.globals.update(share=units.share, DIRECTIONS=grouping.DIRECTIONS, endpoint=units.endpoint)
     return environment
@@ -151,7 +154,8 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
 
 
 def build_parts(
-    answered: Mapping[str | None, Mapping[str, pa.Table]], lake: str = "", made: str = "", *, only: str | None = None, others: int = 0
+    answered: Mapping[str | None, Mapping[str, pa.Table]], lake: str = "", made: str = "", *, only: str | None = None, others: int = 0,
+    title: str = TITLE,
 ) -> str:
     """The page with a part for each source, from the answers about it: as `build` without its name, where there is one part.
 
@@ -167,7 +171,7 @@ def build_parts(
         parts.append({"source": source if at else None, "at": at, "body": _apart(_part(answers, tables, kept, word), at)})
         quality = answers["quality"]
     return render(
-        "document.html", "STOMP traffic report",
+        "document.html", visible(title, 200),
         lake=lake, made=made, parts=parts, only=only, others=others, lake_word=word, quality=quality, thresholds=Thresholds(),
         script=Markup(_template("tables.js")) if scripted else None,  # noqa: S704  our own
     )
@@ -185,6 +189,7 @@ def _part(answers: dict[str, Rows], given: Collection[str], kept: Mapping[str, M
     broken = ranked(answers["broken"])
     total = {name: _Figures(next(iter(answers[name]), {})) for name in TOTALS}
     findings = grouping.lists(answers["findings"], "rule_id")
+    folded, left = dialogues.folded(dialogues.wanted(answers), answers.get("dialogues", []))
     return _environment().get_template("page.html").render(
         whole={name: kept.get(name, Markup("")) for name in WHOLE},
         answers=answers,
@@ -209,6 +214,9 @@ def _part(answers: dict[str, Rows], given: Collection[str], kept: Mapping[str, M
         days=telling.days(answers["incidents"], total["captures_total"]),
         since=telling.since,
         packets_of=telling.packets,
+        dialogues=folded,
+        dialogues_left=left,
+        folded={name for name, _ in folded},
         lake_word=lake_word,
         STORM=STORM,
         zone=zones.name(),

@@ -12,7 +12,9 @@ import typer
 from stompcap.cli import common, render
 from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import on_stderr
+from stompcap.errors import UsageError
 from stompcap.lake import tables as lakes
+from stompcap.options import one_of
 from stompcap.units import count, size
 from stompcap.visible import visible
 
@@ -25,6 +27,10 @@ Retain = Annotated[
     ),
 ]  # fmt: skip
 
+
+FORMS = ("html", "md")
+Title = Annotated[str, typer.Option("--title", help="What the page is called.")]
+Format = Annotated[str, typer.Option("--format", help="html, or md: Markdown to paste into a ticket.")]
 
 WHERE, VERBOSITY = common.Where(), common.Verbosity()
 
@@ -39,6 +45,8 @@ def report(
     lake: common.Lake,
     output: Out = "report.html",
     source: common.OfSource = None,
+    title: Title = "STOMP traffic report",
+    form: Format = "html",
     time_zone: common.TimeZone = "UTC",
     master: common.Master = None,
     conf: common.Conf = None,
@@ -46,16 +54,18 @@ def report(
     verbose: common.Verbose = False,
     log_format: common.LogFormat = "text",
 ) -> None:
-    """Write one self-contained HTML page: ack latencies, heart-beats, compliance; with a part for each capture point."""
+    """Write one self-contained HTML page: incidents, destinations over time, who, brokers, rules; with a part for each capture point."""
     del verbose, log_format
     from stompcap.report import write
 
     in_zone = common.times_in(time_zone)
+    if form not in FORMS:
+        raise UsageError(f"--format {form}: must be {one_of(FORMS)}")
     common.demand_place(output)
     lakes.demand(lake)
     with in_zone, on_stderr(quiet) as progress:
         progress.begin("writing the report")
-        write(lake, output, common.session(master, conf), source)
+        write(lake, output, common.session(master, conf), source, form, title)
     if not quiet:
         print(visible(f"report: {output}"))
 

@@ -1,0 +1,78 @@
+"""The report as Markdown, to paste into a ticket: incidents, who, destinations, broken rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stompcap.report import telling
+from stompcap.report.page import records
+from stompcap.report.queries import QUERIES
+from stompcap.report.ranking import ranked
+from stompcap.tables.levels import spelled
+from stompcap.units import count, duration, moment
+from stompcap.visible import visible
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Rows = list[dict[str, Any]]
+
+MOST = 20
+"""Rows of a table; a line says how many more there are."""
+
+NEEDED = ("captures_total", "sessions_total", "incidents", "incident_levels", "who", "destinations", "broken")
+
+
+def build(answered: Mapping[str | None, Mapping[str, pa.Table]], title: str) -> str:
+    """The page, from the answers about each source."""
+    lines = [f"# {_plain(title)}", ""]
+    for source, tables in answered.items():
+        answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items() if name in QUERIES}
+        if source is not None:
+            lines += [f"Source {_plain(source)}", ""]
+        lines += _part(answers)
+    return "\n".join(lines)
+
+
+def _part(answers: dict[str, Rows]) -> list[str]:
+    total = next(iter(answers["captures_total"]), {})
+    lines = [f"**{telling.headline(answers)}**, captured {moment(total.get('first_ns'), 0)} to {moment(total.get('last_ns'), 0)}", ""]
+    for number, row in enumerate(answers["incidents"], 1):
+        ids = " ".join(f"`{one[:8]}`" for one in (row["streams"] or [])[:3])
+        more = ", ".join(one for one in (ids, _plain(telling.packets(row))) if one)
+        lines.append(f"{number}. {telling.since(row)} **{row['level']}** {_plain(row['sentence'])}" + (f" ({more})" if more else ""))
+    lines += ["", "## Who", ""]
+    lines += _table(
+        ("name", "incidents", "connections", "refused", "sent", "received", "not acknowledged", "slowest ack"),
+        [(row["who"], ", ".join(f"{number}" for number, _ in row["incidents"]), count(row["connections"]), count(row["refused"]),
+          count(row["sent"]), count(row["delivered"]), count(row["unsettled"]), duration(row["slowest_us"]))
+         for row in telling.who(answers["who"], answers["incidents"])],
+    )  # fmt: skip
+    lines += ["## Destinations", ""]
+    lines += _table(
+        ("destination", "sent", "received", "not received", "received again", "in the broker, worst p95", "ack, worst p95"),
+        [(row["destination_name"], count(row["sends"]), count(row["messages"]), count(row["waiting"]), count(row["redeliveries"]),
+          duration(row["residence_us"]), duration(row["ack_us"])) for row in answers["destinations"]],
+    )  # fmt: skip
+    lines += ["## Broken rules", ""]
+    lines += _table(
+        ("rule", "level", "broken by", "what it asks", "findings", "sessions"),
+        [(row["rule_id"], spelled(row["level"]), row["side"], row["title"], count(row["findings"]), count(row["broken_in"]))
+         for row in ranked(answers["broken"])],
+    )  # fmt: skip
+    return lines
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[str | None]]) -> list[str]:
+    if not rows:
+        return ["None.", ""]
+    lines = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
+    lines += [f"| {' | '.join(_plain(one or '') for one in row)} |" for row in rows[:MOST]]
+    return [*lines, *([f"{count(len(rows) - MOST)} more."] if len(rows) > MOST else []), ""]
+
+
+def _plain(text: str) -> str:
+    """Text in one line in which nothing is Markdown or HTML; what does not print is an escape."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~&@!])", r"\\\1", visible(text, 300))
