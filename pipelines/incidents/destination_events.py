@@ -8,7 +8,7 @@ A consumer that is slow, or stalled, explains what its destination suffers: that
 from __future__ import annotations
 
 from pipelines.incidents.consumer_minutes import DELIVERED, LEAST_MINUTES, MANY_CONNECTIONS, MINUTE_NS, MINUTE_OF, PAST
-from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT
+from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
 from pipelines.incidents.who import BROKER, SUBJECT, SUBJECT_KIND
 
 UNREAD, UNREAD_MINUTES = 20, 10
@@ -20,6 +20,10 @@ LATE_US, LATER = 1_000_000, 10
 SLOW_BROKER_US, IDLE, SLOW_MESSAGES, SLOW_NEAR = 250_000, 0.5, 5, 2
 """The broker is slow if half of a minute's messages were so long in it, and consumers were busy for less of their time than this;
 of so many messages, and in so many minutes near."""
+
+STILL_US, STILL_TIMES = 2_000_000, 20
+"""The broker stood still if it confirmed SENDs of two connections within a second, so many microseconds after they were sent, and so
+many times as late as the best minute's 95th percentile before."""
 
 MORE, GROWTH, GROWTH_SHARE, GROWTH_MINUTES = 2, 10, 0.2, 3
 """So many times the SENDs of the least five minutes before; a backlog that grows by so many, and that share of them; in so many minutes."""
@@ -115,6 +119,25 @@ PRODUCER_FASTER = (
           AND s.rank = 1"""
 )
 """Minutes in which much more is sent than before, and the backlog grows though consumers work as ever."""
+
+BROKER_STILL = f"""
+    SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
+           stream_offset, destination_name, before, backlog, late_s FROM (
+        SELECT *, min(stream_id) OVER near AS one, max(stream_id) OVER near AS other FROM (
+            SELECT p.source, 'broker' AS subject_kind, {BROKER} AS subject, s.server_product, 'still' AS what, {NO_TEXT} AS text,
+                   x.first_ns AS begin_ns, x.first_ns + 1000 * x.receipt_us AS end_ns, 1 AS messages, x.receipt_us / 1e6 AS amount,
+                   x.stream_id, 'c2s' AS direction, x.stream_offset, x.destination_name, m.best_receipt_us / 1e6 AS before,
+                   {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
+            FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id
+            JOIN destination_past m ON m.source = p.source AND m.destination_name = x.destination_name
+                 AND m.minute = CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)
+            WHERE x.receipt_us >= {STILL_US} AND x.receipt_us >= {STILL_TIMES} * m.best_receipt_us
+              AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = p.source AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0) - 1
+                              AND m.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})) late
+        WINDOW near AS (PARTITION BY source, subject ORDER BY end_ns
+                        RANGE BETWEEN {SECOND_NS} PRECEDING AND {SECOND_NS} FOLLOWING)) compared
+    WHERE one <> other"""
+"""SENDs of several connections that a broker confirmed at once, long after they were sent."""
 
 BROKER_SLOW = _again(
     _minute("'broker'", "b.subject", "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b", "''")

@@ -34,6 +34,7 @@ class Kind:
 KINDS = (
     Kind("broker_stop", ends.BROKER_STOPPED, MINUTE),
     Kind("broker_slow", destinations.BROKER_SLOW, 5 * MINUTE, lasts=True, frame=None, traffic=True),
+    Kind("broker_still", destinations.BROKER_STILL, MINUTE, frame=None, traffic=True),
     Kind("no_consumer", destinations.NO_CONSUMER, 10 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("consumer_gone", consumers.GONE, MINUTE, traffic=True),
     Kind("consumer_stalled", "SELECT * FROM stalled", MINUTE, frame=None, traffic=True),

@@ -90,6 +90,9 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
         "broker_slow": (
             f"The same from {_ms(destinations.SLOW_BROKER_US)} on, in {destinations.SLOW_NEAR} minutes of {destinations.SLOW_MESSAGES} messages, while the consumers are busy for less than {_percent(destinations.IDLE)} of their time", "critical",
             "consumers that speak another protocol and take turns with these"),
+        "broker_still": (
+            f"SENDs of two connections are confirmed within a second, {_ms(destinations.STILL_US)} late and {destinations.STILL_TIMES} times as late as in the best minute of the day before; not near a broker's stop", "critical",
+            "a network between capture point and broker that was down"),
         "slow_confirms": (
             f"The 95th percentile of the time to the RECEIPT of a SEND is {destinations.CONFIRMED_TIMES} times the best of the day before and {_ms(destinations.CONFIRMED_US)} more, in {destinations.CONFIRMED_MINUTES} minutes", "warning", ""),
         "left_unacknowledged": (

@@ -38,6 +38,7 @@ _OF_STREAMS = "protocol = 'stomp'"
 _MINUTES = Needs("destination_minutes", "messages > 0", LEAST_MINUTES + 1)
 NEEDS = {
     "broker_slow": _MINUTES,
+    "broker_still": Needs("sends", f"receipt_us >= {destinations.STILL_US}", 2),
     "consumer_slow": _MINUTES,
     "producer_faster": _MINUTES,
     "late_messages": _MINUTES,

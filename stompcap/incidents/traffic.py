@@ -63,6 +63,13 @@ def broker_slow(facts: Facts) -> Said:
                 "consumers that speak another protocol and take turns with these")  # fmt: skip
 
 
+def broker_still(facts: Facts) -> Said:
+    """Nothing is confirmed for seconds, then all at once."""
+    sent = f"confirmed {counted(facts.messages, 'SEND')} of several connections at once, up to {seconds(facts.most or 0)} late"
+    return Said("critical", f"{facts.broker} at {facts.name} stood still: it {sent}; {seconds(facts.before or 0)} before",
+                (("receipt", "s", facts.before, facts.most),), "a network between capture point and broker that was down")  # fmt: skip
+
+
 def late_messages(facts: Facts) -> Said:
     """Late, and nobody can be named."""
     waits = f"messages of {facts.name} wait {seconds(facts.mean or 0)}, {seconds(facts.before or 0)} before"
@@ -120,7 +127,7 @@ KINDS = {
     one.__name__: one
     for one in (
         consumer_slow, consumer_stalled, consumer_gone, left_unacknowledged, redelivery_loop, poison_message, producer_faster, broker_slow,
-        late_messages, slow_confirms, no_consumer,
+        broker_still, late_messages, slow_confirms, no_consumer,
     )
 }  # fmt: skip
 """What is known of an incident, and what is said of it."""
