@@ -11,7 +11,7 @@ from stompcap.stomp import grammar
 COMMANDS = frozenset(one.name.encode() for one in grammar.COMMANDS)
 HEAD_END = re.compile(rb"\r?\n[ \t]*\r?\n")
 SPACES = re.compile(r"^(\s*)(.*?)(\s*)$", re.DOTALL)
-NAMED = re.compile(rb"[A-Za-z0-9]|[\x80-\xff]")
+BLANK = bytes(ord("x") if one > 127 or chr(one).isalnum() else one for one in range(256))
 HIGH = re.compile(rb"[\x80-\xff]")
 ALPHABET = b"abcdefghijklmnopqrstuvwxyz"
 
@@ -38,7 +38,7 @@ def anonymised(octets: bytes, kind: str, names: Names) -> bytes:
 
 def blank(octets: bytes) -> bytes:
     """Each letter, digit and octet beyond ASCII as `x`."""
-    return NAMED.sub(b"x", octets)
+    return octets.translate(BLANK)
 
 
 class _Head:
