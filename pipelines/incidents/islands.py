@@ -39,7 +39,8 @@ def islands(kinds: Sequence[Kind] = KINDS) -> str:
         FROM reached
     ), summed AS (
         SELECT *, row_number() OVER (PARTITION BY {_SAME}, island ORDER BY begin_ns, stream_id) AS nth,
-               min(begin_ns) OVER whole AS first_ns, max(begin_ns) OVER whole AS latest_ns, max(end_ns) OVER whole AS until_ns,
+               min(begin_ns) OVER whole AS first_ns, max(begin_ns) OVER whole AS latest_ns,
+               CASE WHEN count(end_ns) OVER whole = count(*) OVER whole THEN max(end_ns) OVER whole END AS until_ns,
                count(*) OVER whole AS events, CAST(sum(messages) OVER whole AS BIGINT) AS all_messages, min(amount) OVER whole AS least,
                avg(amount) OVER whole AS mean, max(amount) OVER whole AS most, CAST(sum(amount) OVER whole AS DOUBLE) AS total,
                min(text) OVER whole AS quoted, max(server_product) OVER whole AS product,
