@@ -107,7 +107,7 @@ LEFT_UNACKNOWLEDGED = f"""
                    d.stream_offset, d.destination_name, {NO_NUMBER} AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
             FROM ends s JOIN streams p ON p.stream_id = s.stream_id
             JOIN (SELECT stream_id, destination_name, count(*) AS unsettled, min(stream_offset) AS stream_offset FROM deliveries
-                  WHERE status = 'unsettled' GROUP BY stream_id, destination_name) d ON d.stream_id = s.stream_id
+                  WHERE {NOT_SETTLED.sql()} GROUP BY stream_id, destination_name) d ON d.stream_id = s.stream_id
             WHERE s.closed_ns - s.opened_ns >= {LIVED_S * SECOND_NS} AND s.gap_octets = 0
               AND s.cause NOT IN ('broker_stop', 'heartbeat_client', 'capture_end')) closed
         WINDOW near AS (PARTITION BY source, subject_kind, subject, what ORDER BY begin_ns
