@@ -18,6 +18,7 @@ from stompcap.lake import data_files, open_tables
 from stompcap.lake.data_files import Files
 from stompcap.lake.finality import stored
 from stompcap.lake.paths import location
+from stompcap.lake.scope import ASKED, CHOSEN, NEEDED, Scope
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -54,23 +55,25 @@ class Query:
 
 def ask(
     lake: str, queries: Sequence[Query], spark: Callable[[], SparkSession], parts: Mapping[str, Files] | None = None,
-    source: str | None = None,
+    source: str | None = None, scope: Scope | None = None,
 ) -> dict[str, pa.Table]:
-    """The answers by name; each must be small: an aggregate, or limited. `source` restricts them to the rows of a capture point.
+    """The answers by name; each must be small: an aggregate, or limited.
 
+    `source` restricts them to the rows of a capture point, `scope` to a time and names.
     `parts` restricts some tables to the files that can have matching rows; the queries must have the same filters, because Spark reads all
     files. `spark` returns the session for queries over more than `DRIVER_ROWS` rows, in which temporary views of their tables are made.
     KeyError for an unknown table.
     """
     parts = parts or {}
-    more = () if source is None else (STREAMS,)
+    more = (() if source is None else (STREAMS,)) + (() if scope is None else NEEDED)
     tables = {query.name: sorted({TABLES[table].name for table in (*query.tables, *more)}) for query in queries}
     held = {name: parts[name] if name in parts else whole(lake, name) for name in sorted(set(chain(*tables.values())))}
     large = [query for query in queries if sum(held[name].rows for name in tables[query.name]) > DRIVER_ROWS]
     few = [query for query in queries if query not in large]
-    answers = _by_spark(lake, large, sorted({name for query in large for name in tables[query.name]}), spark(), source) if large else {}
+    named = sorted({name for query in large for name in tables[query.name]})
+    answers = _by_spark(lake, large, named, spark(), source, scope) if large else {}
     if few:
-        answers |= in_process({name: held[name] for query in few for name in tables[query.name]}, few, source)
+        answers |= in_process({name: held[name] for query in few for name in tables[query.name]}, few, source, scope)
     return {query.name: answers[query.name] for query in queries}
 
 
@@ -79,13 +82,20 @@ def whole(lake: str, table: str) -> Files:
     return Files.of(table, data_files.of(open_tables.table(location(lake, table))))
 
 
-def in_process(tables: Mapping[str, Files | pa.Table], queries: Sequence[Query], source: str | None = None) -> dict[str, pa.Table]:
+def in_process(
+    tables: Mapping[str, Files | pa.Table], queries: Sequence[Query], source: str | None = None, scope: Scope | None = None
+) -> dict[str, pa.Table]:
     """The answers of DuckDB over files of a lake or tables in memory, given under the names that the queries use."""
-    with opened(tables if source is None else {f"all_{name}": table for name, table in tables.items()}) as database:
+    parted = source is not None or scope is not None
+    with opened({f"all_{name}": table for name, table in tables.items()} if parted else tables) as database:
         if source is not None:
             database.register(SELECTED, _selected(source))
+        if scope is not None:
+            database.register(ASKED, scope.names())
+            database.execute(f"CREATE TABLE {CHOSEN} AS {scope.chosen()}")
+        if parted:
             for name in tables:
-                database.execute(f"CREATE VIEW {name} AS {_of_source(name)}")
+                database.execute(f"CREATE VIEW {name} AS {_part(name, source, scope)}")
         return {query.name: _whole_numbers(database.sql(query.sql).to_arrow_table()) for query in queries}
 
 
@@ -153,13 +163,21 @@ def _of_source(table: str) -> str:
     return f"SELECT * FROM all_{table}"  # noqa: S608
 
 
+def _part(table: str, source: str | None, scope: Scope | None) -> str:
+    """SQL for the rows of `all_<table>` that are of a capture point and in a scope."""
+    rows = _of_source(table) if source is not None else f"SELECT * FROM all_{table}"  # noqa: S608  our names
+    return rows if scope is None else scope.part(table, TABLES[table].arrow.names, rows)
+
+
 def _by_spark(
-    lake: str, queries: Sequence[Query], tables: Sequence[str], spark: SparkSession, source: str | None = None
+    lake: str, queries: Sequence[Query], tables: Sequence[str], spark: SparkSession, source: str | None, scope: Scope | None
 ) -> dict[str, pa.Table]:
     from stompcap.lake import tables as lakes
 
+    parted = source is not None or scope is not None
+
     def view(table: str) -> None:
-        lakes.read(spark, lake, table).createOrReplaceTempView(table if source is None else f"all_{table}")
+        lakes.read(spark, lake, table).createOrReplaceTempView(f"all_{table}" if parted else table)
 
     def answer(query: Query) -> pa.Table:
         return spark.sql(query.sql).toArrow()
@@ -168,6 +186,10 @@ def _by_spark(
         list(pool.map(view, tables))
         if source is not None:
             spark.createDataFrame(_selected(source)).createOrReplaceTempView(SELECTED)
+        if scope is not None:
+            spark.createDataFrame(scope.names()).createOrReplaceTempView(ASKED)
+            spark.sql(scope.chosen()).createOrReplaceTempView(CHOSEN)
+        if parted:
             for table in tables:
-                spark.sql(_of_source(table)).createOrReplaceTempView(table)
+                spark.sql(_part(table, source, scope)).createOrReplaceTempView(table)
         return dict(zip((query.name for query in queries), pool.map(answer, queries), strict=True))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stompcap.errors import EnvironmentProblem
+from stompcap.lake.scope import NEEDED
 from stompcap.report import dialogues, markdown
 from stompcap.report.packets import packets
 from stompcap.report.page import TITLE, build_parts, records
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+    from stompcap.lake.scope import Scope
+
 SUMMED_ROWS = 5_000_000
 """Rows that are summed up after each run; it takes a second."""
 
@@ -30,9 +33,12 @@ EVERY = QUERIES | {whole.query.name: whole.query for whole in WHOLE.values()}
 """The queries of a page by their names."""
 
 
-def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession], source: str | None = None) -> dict[str, pa.Table]:
-    """The answers to the named queries, of one source if it is given; one whose tables the lake does not have (yet) is left out.
+def ask(
+    lake: str, names: Iterable[str], spark: Callable[[], SparkSession], source: str | None = None, scope: Scope | None = None
+) -> dict[str, pa.Table]:
+    """The answers to the named queries, of one source and in a scope if they are given.
 
+    One whose tables the lake does not have (yet) is left out.
     Each answer is an aggregate or has a LIMIT, so it is small for any lake; `spark` gives the session for queries of large tables.
     Raises as `stompcap.lake.tables.demand` where there is no lake.
     """
@@ -42,8 +48,9 @@ def ask(lake: str, names: Iterable[str], spark: Callable[[], SparkSession], sour
 
     demand(lake)
     asked = [EVERY[name] for name in names]
-    present = {table for one in asked for table in one.tables if open_tables.is_there(location(lake, table))}
-    return query.ask(lake, [one for one in asked if present.issuperset(one.tables)], spark, source=source)
+    needed = set() if scope is None else set(NEEDED)
+    present = {table for one in asked for table in (*one.tables, *needed) if open_tables.is_there(location(lake, table))}
+    return query.ask(lake, [one for one in asked if present.issuperset(needed.union(one.tables))], spark, source=source, scope=scope)
 
 
 def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dict[str, Any]]]:
@@ -69,7 +76,8 @@ def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dic
 
 
 def write(
-    lake: str, out: str, spark: Callable[[], SparkSession], source: str | None = None, form: str = "html", title: str = TITLE
+    lake: str, out: str, spark: Callable[[], SparkSession], source: str | None = None, form: str = "html", title: str = TITLE,
+    scope: Scope | None = None,
 ) -> None:
     """Write the report of a lake as one file of HTML or Markdown (`md`); all of it or nothing.
 
@@ -80,30 +88,33 @@ def write(
 
     made = f"made {stamp(time.time_ns(), 0)} by stompcap {version()}"
     points = sources.selected(lake, source)
-    parts = {point: _answers(lake, spark, point, form) for point in points[: sources.MOST]}
+    parts = {point: _answers(lake, spark, point, form, scope) for point in points[: sources.MOST]}
     if form == "md":
         page = markdown.build(parts, title)
     else:
         only = source if points != [None] else None
-        page = build_parts(parts, lake, made, only=only, others=len(points) - len(parts), title=title)
+        said = None if scope is None else scope.words()
+        page = build_parts(parts, lake, made, only=only, others=len(points) - len(parts), title=title, scope=said)
     try:
         replace(Path(out), page)
     except OSError as error:
         raise EnvironmentProblem(f"{out}: the report cannot be written ({error.strerror or error}); name another file with -o") from error
 
 
-def _answers(lake: str, spark: Callable[[], SparkSession], point: str | None, form: str) -> dict[str, pa.Table]:
+def _answers(
+    lake: str, spark: Callable[[], SparkSession], point: str | None, form: str, scope: Scope | None
+) -> dict[str, pa.Table]:
     """What a page of this form needs to know of a source."""
     from stompcap.lake import open_tables, query
     from stompcap.lake.paths import location
 
     if form == "md":
-        return ask(lake, markdown.NEEDED, spark, point)
-    answers = ask(lake, EVERY, spark, point)
+        return ask(lake, markdown.NEEDED, spark, point, scope)
+    answers = ask(lake, EVERY, spark, point, scope)
     if (findings := answers.get("findings")) is not None:
         answers["packets"] = packets(lake, findings)
     ids = dialogues.wanted({name: records(answers[name]) for name in ("incidents", "sessions") if name in answers})
     asked = dialogues.query(ids)
     if ids and all(open_tables.is_there(location(lake, name)) for name in asked.tables):
-        answers |= query.ask(lake, [asked], spark, source=point)
+        answers |= query.ask(lake, [asked], spark, source=point, scope=scope)
     return answers
