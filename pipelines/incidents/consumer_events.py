@@ -58,12 +58,11 @@ STALLED = f"""
                GROUP BY p.source, {SUBJECT}, d.destination_name) u
     ON u.source = p.source AND u.subject = {SUBJECT} AND u.destination_name = t.destination_name
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, min(u.subscribed_ns) AS back_ns
-               FROM held t JOIN streams p ON p.stream_id = t.stream_id JOIN subscriptions u
-               ON u.destination_name = t.destination_name AND u.subscribed_ns >= t.end_ns
-               JOIN streams q ON q.stream_id = u.stream_id AND q.source = p.source GROUP BY t.stream_id, t.begin_ns) n
+               FROM held t JOIN subscriptions u ON u.destination_name = t.destination_name AND u.subscribed_ns >= t.end_ns
+               JOIN streams q ON q.stream_id = u.stream_id AND q.source = t.source GROUP BY t.stream_id, t.begin_ns) n
     ON n.stream_id = t.stream_id AND n.begin_ns = t.begin_ns
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, sum(m.backlog_change) AS backlog
-               FROM held t JOIN streams p ON p.stream_id = t.stream_id JOIN destination_minutes m ON m.source = p.source
+               FROM held t JOIN destination_minutes m ON m.source = t.source
                AND m.destination_name = t.destination_name AND {MINUTE_OF.format(at="m.minute_ts")} >= floor(t.begin_ns / {MINUTE_NS}.0)
                AND ({MINUTE_OF.format(at="m.minute_ts")} <= floor(t.end_ns / {MINUTE_NS}.0) OR t.ended_by NOT IN ('ack', 'nack'))
                GROUP BY t.stream_id, t.begin_ns) b ON b.stream_id = t.stream_id AND b.begin_ns = t.begin_ns
