@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from pipelines.incidents.consumer_minutes import DELIVERED, MANY_CONNECTIONS, MINUTE_NS, MINUTE_OF
+from pipelines.incidents.consumer_minutes import DELIVERED, MANY_CONNECTIONS, MINUTE_NS
 from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
 from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
 from stompcap.tables.consumers import CONSUMER_STALLS
@@ -32,15 +32,16 @@ SLOW = f"""
            min(CASE WHEN d.stream_id = d.one THEN d.stream_offset END) AS stream_offset, m.destination_name, m.usual_us / 1e6 AS before,
            CAST(max(t.backlog_change) AS DOUBLE) AS backlog, max(t.residence_p95_us) / 1e6 AS late_s
     FROM slow_minutes m JOIN (
-        SELECT d.*, p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, {DELIVERED}
-               AS minute, min(d.stream_id) OVER (PARTITION BY p.source, {SUBJECT_KIND}, {SUBJECT}, d.destination_name,
+        SELECT d.*, p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, {DELIVERED}
+               AS minute, min(d.stream_id) OVER (PARTITION BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name,
                                                  {DELIVERED}) AS one
         FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
         WHERE d.delivered_ns > 0
     ) d ON d.source = m.source AND d.subject_kind = m.subject_kind AND d.subject = m.subject AND d.minute = m.minute
-        AND d.destination_name IS NOT DISTINCT FROM m.destination_name AND coalesce(d.service_us, d.ack_latency_us) >= 0.5 * m.service_us
-    LEFT JOIN destination_minutes t ON t.source = m.source AND t.destination_name = m.destination_name
-         AND t.server_product IS NOT DISTINCT FROM m.server_product AND {MINUTE_OF.format(at="t.minute_ts")} = m.minute
+        AND d.destination_name IS NOT DISTINCT FROM m.destination_name AND d.server_product IS NOT DISTINCT FROM m.server_product
+        AND coalesce(d.service_us, d.ack_latency_us) >= 0.5 * m.service_us
+    LEFT JOIN by_minute t ON t.source = m.source AND t.destination_name = m.destination_name
+         AND t.server_product IS NOT DISTINCT FROM m.server_product AND t.minute = m.minute
     WHERE m.slow
     GROUP BY m.source, m.subject_kind, m.subject, m.server_product, m.destination_name, m.minute, m.service_us, m.usual_us"""
 """Minutes in which a consumer took much longer for a message than before; with what its destination suffered."""
@@ -52,19 +53,20 @@ STALLED = f"""
            CAST(NULL AS BIGINT) AS stream_offset, t.destination_name, u.usual_us / 1e6 AS before,
            CAST(b.backlog AS DOUBLE) AS backlog, {NO_NUMBER} AS late_s
     FROM held t JOIN sessions s ON s.stream_id = t.stream_id JOIN streams p ON p.stream_id = t.stream_id
-    LEFT JOIN (SELECT p.source, {SUBJECT} AS subject, d.destination_name,
+    LEFT JOIN (SELECT p.source, {SUBJECT} AS subject, s.server_product, d.destination_name,
                       percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ack_latency_us) AS usual_us
                FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
-               GROUP BY p.source, {SUBJECT}, d.destination_name) u
+               GROUP BY p.source, {SUBJECT}, s.server_product, d.destination_name) u
     ON u.source = p.source AND u.subject = {SUBJECT} AND u.destination_name = t.destination_name
+       AND u.server_product IS NOT DISTINCT FROM s.server_product
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, min(u.subscribed_ns) AS back_ns
                FROM held t JOIN subscriptions u ON u.destination_name = t.destination_name AND u.subscribed_ns >= t.end_ns
                JOIN streams q ON q.stream_id = u.stream_id AND q.source = t.source GROUP BY t.stream_id, t.begin_ns) n
     ON n.stream_id = t.stream_id AND n.begin_ns = t.begin_ns
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, sum(m.backlog_change) AS backlog
-               FROM held t JOIN destination_minutes m ON m.source = t.source
-               AND m.destination_name = t.destination_name AND {MINUTE_OF.format(at="m.minute_ts")} >= floor(t.begin_ns / {MINUTE_NS}.0)
-               AND ({MINUTE_OF.format(at="m.minute_ts")} <= floor(t.end_ns / {MINUTE_NS}.0) OR t.ended_by NOT IN ('ack', 'nack'))
+               FROM held t JOIN by_minute m ON m.source = t.source
+               AND m.destination_name = t.destination_name AND m.minute >= floor(t.begin_ns / {MINUTE_NS}.0)
+               AND (m.minute <= floor(t.end_ns / {MINUTE_NS}.0) OR t.ended_by NOT IN ('ack', 'nack'))
                GROUP BY t.stream_id, t.begin_ns) b ON b.stream_id = t.stream_id AND b.begin_ns = t.begin_ns
     WHERE NOT t.uncertain AND u.usual_us IS NOT NULL AND t.stalled_ms >= {STALLED_TIMES} * u.usual_us / 1e3
       AND t.ended_by <> 'unsubscribe'"""
@@ -121,14 +123,14 @@ _REPEATED = f"""
            CAST(NULL AS BIGINT) AS stream_offset, m.destination_name, CAST(c.contents AS DOUBLE) AS before, {NO_NUMBER} AS backlog,
            {NO_NUMBER} AS late_s
     FROM consumer_past m JOIN (
-        SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, d.destination_name,
+        SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, d.destination_name,
                {DELIVERED} AS minute, count(DISTINCT coalesce(d.body_hash, d.stream_offset)) AS contents,
                min(d.stream_id) AS stream_id, min(d.delivered_ns) AS first_ns, max(d.delivered_ns) AS last_ns
         FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
         WHERE d.redelivered AND d.delivered_ns > 0
-        GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, d.destination_name, {DELIVERED}
+        GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}
     ) c ON c.source = m.source AND c.subject_kind = m.subject_kind AND c.subject = m.subject AND c.minute = m.minute
-        AND c.destination_name IS NOT DISTINCT FROM m.destination_name
+        AND c.destination_name IS NOT DISTINCT FROM m.destination_name AND c.server_product IS NOT DISTINCT FROM m.server_product
     WHERE m.most_connections < {MANY_CONNECTIONS} AND m.redelivered >= {AGAIN} AND m.redelivered >= {AGAIN_SHARE} * m.messages
       AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = m.source
                       AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0)

@@ -34,7 +34,7 @@ DELIVERED = f"CAST(floor(d.delivered_ns / {MINUTE_NS}.0) AS BIGINT)"
 PAST = f"RANGE BETWEEN {DAY_MINUTES} PRECEDING AND 1 PRECEDING"
 
 CONSUMER_MINUTES = f"""
-    SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, d.destination_name, max(s.server_product) AS server_product,
+    SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, d.destination_name, s.server_product,
            {DELIVERED} AS minute, count(*) AS messages,
            count(DISTINCT d.stream_id) AS connections, sum(CASE WHEN d.redelivered THEN 1 ELSE 0 END) AS redelivered,
            sum(CASE WHEN {MEASURED.sql("d")} THEN 1 ELSE 0 END) AS measured,
@@ -43,15 +43,15 @@ CONSUMER_MINUTES = f"""
            sum(CASE WHEN {MEASURED.sql("d")} THEN coalesce(d.service_us, d.ack_latency_us) ELSE 0 END) AS busy_us
     FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
     WHERE d.delivered_ns > 0
-    GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, d.destination_name, {DELIVERED}"""
+    GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}"""
 
 CONSUMER_PAST = f"""
     SELECT *, min(CASE WHEN measured >= {LEAST_MESSAGES} THEN service_us END) OVER past AS best_us,
            count(CASE WHEN measured >= {LEAST_MESSAGES} THEN 1 END) OVER past AS past_minutes,
-           max(connections) OVER (PARTITION BY source, subject_kind, subject, destination_name ORDER BY minute
+           max(connections) OVER (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute
                                   RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING) AS most_connections
     FROM consumer_minutes
-    WINDOW past AS (PARTITION BY source, subject_kind, subject, destination_name ORDER BY minute {PAST})"""
+    WINDOW past AS (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute {PAST})"""
 
 SLOW_MINUTES = f"""
     SELECT *, coalesce(slower AND service_us >= {THAN_USUAL} * usual_us AND (service_us >= {AT_ONCE} * best_us
@@ -61,9 +61,17 @@ SLOW_MINUTES = f"""
         SELECT *, coalesce(past_minutes >= {LEAST_MINUTES} AND measured >= {LEAST_MESSAGES} AND most_connections < {MANY_CONNECTIONS}
                            AND service_us >= {SLOWER} * best_us AND service_us - best_us >= {SLOWER_US}, false) AS slower
         FROM consumer_past) judged
-        WINDOW past AS (PARTITION BY source, subject_kind, subject, destination_name ORDER BY minute {PAST})) compared
-    WINDOW near AS (PARTITION BY source, subject_kind, subject, destination_name ORDER BY minute
+        WINDOW past AS (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute {PAST})) compared
+    WINDOW near AS (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute
                     RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING)"""
 """Minutes of consumers: `slow`, and `usual_us`, the mean of the medians of the minutes before that were not."""
 
-CTES = {"consumer_minutes": CONSUMER_MINUTES, "consumer_past": CONSUMER_PAST, "slow_minutes": SLOW_MINUTES}
+BY_MINUTE = f"""
+    SELECT source, destination_name, sends, messages, redeliveries, backlog_change, consumers, residence_p50_us, residence_p95_us,
+           receipt_p95_us, {MINUTE_OF.format(at="minute_ts")} AS minute,
+           coalesce(server_product, max(server_product) OVER (PARTITION BY source, destination_name)) AS server_product
+    FROM destination_minutes"""
+"""Table destination_minutes with minutes since the epoch, which are told once: what a calendar says is dear. Rows of
+connections whose broker is not known are of the one that the destination is otherwise seen at."""
+
+CTES = {"by_minute": BY_MINUTE, "consumer_minutes": CONSUMER_MINUTES, "consumer_past": CONSUMER_PAST, "slow_minutes": SLOW_MINUTES}

@@ -7,7 +7,7 @@ A consumer that is slow, or stalled, explains what its destination suffers: that
 
 from __future__ import annotations
 
-from pipelines.incidents.consumer_minutes import DELIVERED, LEAST_MINUTES, MANY_CONNECTIONS, MINUTE_NS, MINUTE_OF, PAST
+from pipelines.incidents.consumer_minutes import DELIVERED, LEAST_MINUTES, MANY_CONNECTIONS, MINUTE_NS, PAST
 from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
 from pipelines.incidents.who import BROKER, SUBJECT, SUBJECT_KIND
 
@@ -32,7 +32,7 @@ CONFIRMED_US, CONFIRMED_TIMES, CONFIRMED_MINUTES = 250_000, 5, 2
 """Confirmations are slow if their 95th percentile is so many microseconds and times more than the best before, in so many minutes."""
 
 NEAR = 5  # minutes around which something explains another
-_KEY = "source, destination_name"
+_KEY = "source, destination_name, server_product"
 _NOWHERE = f"{NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset"
 
 DESTINATION_PAST = f"""
@@ -42,11 +42,11 @@ DESTINATION_PAST = f"""
     FROM (
         SELECT *, CASE WHEN count(*) OVER recent >= 3 THEN avg(sends) OVER recent END AS five
         FROM (
-            SELECT source, destination_name, max(server_product) AS server_product, {MINUTE_OF.format(at="minute_ts")} AS minute,
+            SELECT source, destination_name, server_product, minute,
                    sum(sends) AS sends, sum(messages) AS messages, sum(redeliveries) AS redeliveries, sum(backlog_change) AS backlog_change,
                    max(consumers) AS consumers, max(residence_p50_us) AS residence_p50_us, max(residence_p95_us) AS residence_p95_us,
                    max(receipt_p95_us) AS receipt_p95_us
-            FROM destination_minutes WHERE destination_name IS NOT NULL GROUP BY source, destination_name, minute_ts) minutes
+            FROM by_minute WHERE destination_name IS NOT NULL GROUP BY source, destination_name, server_product, minute) minutes
         WINDOW recent AS (PARTITION BY {_KEY} ORDER BY minute RANGE BETWEEN 4 PRECEDING AND CURRENT ROW)) rated
     WINDOW past AS (PARTITION BY {_KEY} ORDER BY minute {PAST})"""
 
@@ -72,14 +72,14 @@ WAITING = f"""
 
 PRODUCING = f"""
     SELECT p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute, {SUBJECT_KIND} AS subject_kind,
-           {SUBJECT} AS subject, count(*) AS sends,
+           {SUBJECT} AS subject, s.server_product, count(*) AS sends,
            sum(count(s.error_message)) OVER (PARTITION BY p.source, x.destination_name,
                                              CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)) AS failed,
            min(x.stream_id) AS stream_id, min(x.sent_ns) AS first_ns, max(x.sent_ns) AS last_ns,
-           row_number() OVER (PARTITION BY p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)
+           row_number() OVER (PARTITION BY p.source, x.destination_name, s.server_product, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)
                               ORDER BY count(*) DESC, {SUBJECT}) AS rank
     FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id WHERE x.sent_ns > 0
-    GROUP BY p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT), {SUBJECT_KIND}, {SUBJECT}"""
+    GROUP BY p.source, x.destination_name, s.server_product, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT), {SUBJECT_KIND}, {SUBJECT}"""
 """Who sent most to a destination in a minute: rank 1; of all its SENDs, how many `failed`: their session got an ERROR."""
 
 FASTER_MINUTES = f"""
@@ -115,7 +115,8 @@ _QUEUE = "CASE WHEN m.destination_name LIKE 'queue/%' THEN concat('/', m.destina
 
 PRODUCER_FASTER = (
     _minute("s.subject_kind", "s.subject", "m.sends", "m.least_sends", "greatest(m.backlog_change, 0)", "s")
-    + """ FROM faster m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name AND s.minute = m.minute
+    + """ FROM faster m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
+               AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product AND s.minute = m.minute
           AND s.rank = 1"""
 )
 """Minutes in which much more is sent than before, and the backlog grows though consumers work as ever."""
@@ -141,20 +142,22 @@ BROKER_STILL = f"""
 
 BROKER_SLOW = _again(
     _minute("'broker'", "b.subject", "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b", "''")
-    + f""" FROM waiting m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name AND b.minute = m.minute
+    + f""" FROM waiting m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name
+               AND coalesce(b.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product AND b.minute = m.minute
           WHERE {_LATE} AND m.residence_p50_us >= {SLOW_BROKER_US} AND m.busy < {IDLE} AND {_NOT_FASTER}"""
 )
 """Minutes in which messages wait in the broker though their consumers are idle."""
 
 SERVING = f"""
-    SELECT p.source, d.destination_name, {DELIVERED} AS minute, min(d.stream_id) AS stream_id,
+    SELECT p.source, d.destination_name, s.server_product, {DELIVERED} AS minute, min(d.stream_id) AS stream_id,
            min({BROKER}) AS subject, min(d.delivered_ns) AS first_ns, max(d.delivered_ns) AS last_ns
     FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id WHERE d.delivered_ns > 0
-    GROUP BY p.source, d.destination_name, {DELIVERED}"""
+    GROUP BY p.source, d.destination_name, s.server_product, {DELIVERED}"""
 
 LATE_MESSAGES = _again(
     _minute("'destination'", _QUEUE, "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b")
-    + f""" FROM waiting m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name AND b.minute = m.minute
+    + f""" FROM waiting m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name
+               AND coalesce(b.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product AND b.minute = m.minute
           WHERE {_LATE} AND m.residence_p50_us >= {LATE_US} AND m.busy >= {IDLE} AND {_NOT_FASTER}"""
 )
 """Minutes in which messages come late, and neither a consumer nor a producer nor the broker is the reason that can be named."""
@@ -166,6 +169,7 @@ SLOW_CONFIRMS = f"""
                   RANGE BETWEEN {2 * MINUTE_NS} PRECEDING AND {2 * MINUTE_NS} FOLLOWING) AS near
         FROM ({_minute("'destination'", _QUEUE, "m.receipt_p95_us / 1e6", "m.best_receipt_us / 1e6", "m.sends", "s")}
               FROM destination_past m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
+               AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
                    AND s.minute = m.minute AND s.rank = 1
               WHERE m.receipt_p95_us >= {CONFIRMED_TIMES} * m.best_receipt_us AND m.receipt_p95_us - m.best_receipt_us >= {CONFIRMED_US}
                 AND m.sends >= 3) slow) counted
@@ -179,6 +183,7 @@ NO_CONSUMER = f"""
                   RANGE BETWEEN {UNREAD_MINUTES * MINUTE_NS} PRECEDING AND {UNREAD_MINUTES * MINUTE_NS} FOLLOWING) AS near
         FROM ({_minute("'destination'", _QUEUE, "m.sends - s.failed", NO_NUMBER, "m.sends - s.failed", "s")}
               FROM destination_past m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
+               AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
                    AND s.minute = m.minute AND s.rank = 1
               WHERE m.sends > s.failed AND m.messages = 0 AND m.destination_name NOT LIKE 'topic/%' AND m.destination_name NOT LIKE 'temp%'
                 AND NOT EXISTS (

@@ -16,7 +16,7 @@ from pipelines.incidents.kinds import KINDS, Kind
 from stompcap.views import VIEWS
 
 SAMPLES = 10
-_SAME = "kind, source, subject_kind, subject, what"
+_SAME = "kind, source, subject_kind, subject, server_product, what"
 
 
 def islands(kinds: Sequence[Kind] = KINDS) -> str:
@@ -54,7 +54,7 @@ def islands(kinds: Sequence[Kind] = KINDS) -> str:
            t.grown AS backlog, t.latest_s AS late_s, c.seen_ns, c.began_ns
     FROM summed t LEFT JOIN (SELECT source, max(last_ns) AS seen_ns, min(first_ns) AS began_ns FROM captures GROUP BY source) c
     ON c.source = t.source
-    WHERE t.nth <= {SAMPLES} ORDER BY t.kind, t.source, t.subject_kind, t.subject, t.what, t.first_ns, t.nth"""
+    WHERE t.nth <= {SAMPLES} ORDER BY t.kind, t.source, t.subject_kind, t.subject, t.product, t.what, t.first_ns, t.nth"""
 
 
 def _shared(sql: str) -> str:

@@ -38,7 +38,7 @@ TABLE = INCIDENTS.name
 OF_KIND = {kind.name: kind for kind in KINDS}
 MINUTE_NS = MINUTE * 10**9
 TOTALS = Query("totals", ("streams",), "SELECT source, count(*) AS connections FROM streams WHERE protocol = 'stomp' GROUP BY source")
-SAME = ("kind", "source", "subject_kind", "subject", "what", "begin_ns")
+SAME = ("kind", "source", "subject_kind", "subject", "server_product", "what", "begin_ns")
 
 
 def refresh(lake: str, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:
@@ -100,7 +100,7 @@ def incident(samples: Sequence[Row], totals: dict[str, int]) -> Row:
 
 def _digest(row: Row) -> str:
     """The id of an incident: of what it is, whose, and its first minute."""
-    names = (row["kind"], row["subject_kind"], row["subject"], row["source"], row["what"] or "", str(row["begin_ns"] // MINUTE_NS))
+    names = (*(row[name] or "" for name in SAME[:-1]), str(row["begin_ns"] // MINUTE_NS))
     return hashlib.blake2b("\0".join(names).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
 
 
