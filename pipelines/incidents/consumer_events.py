@@ -60,8 +60,9 @@ STALLED = f"""
     ON u.source = p.source AND u.subject = {SUBJECT} AND u.destination_name = t.destination_name
        AND u.server_product IS NOT DISTINCT FROM s.server_product
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, min(u.subscribed_ns) AS back_ns
-               FROM held t JOIN subscriptions u ON u.destination_name = t.destination_name AND u.subscribed_ns >= t.end_ns
-               JOIN streams q ON q.stream_id = u.stream_id AND q.source = t.source GROUP BY t.stream_id, t.begin_ns) n
+               FROM held t JOIN subscribing u
+               ON u.source = t.source AND u.destination_name = t.destination_name AND u.subscribed_ns >= t.end_ns
+               GROUP BY t.stream_id, t.begin_ns) n
     ON n.stream_id = t.stream_id AND n.begin_ns = t.begin_ns
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, sum(m.backlog_change) AS backlog
                FROM held t JOIN by_minute m ON m.source = t.source
@@ -80,7 +81,10 @@ HELD = """
         GROUP BY c.stream_id, c.subscription, c.begin_ns) h
     ON h.stream_id = t.stream_id AND h.subscription = t.subscription AND h.begin_ns = t.begin_ns"""
 
-CTES = {"still": CONSUMER_STALLS.of(), "held": HELD, "stalled": STALLED}
+SUBSCRIBING = """
+    SELECT p.source, u.destination_name, u.subscribed_ns FROM subscriptions u JOIN streams p ON p.stream_id = u.stream_id"""
+
+CTES = {"subscribing": SUBSCRIBING, "still": CONSUMER_STALLS.of(), "held": HELD, "stalled": STALLED}
 
 GONE = f"""
     SELECT {_OF_SESSION}, coalesce(u.destination_name, '') AS what, {NO_TEXT} AS text, s.closed_ns AS begin_ns, n.back_ns AS end_ns,
@@ -90,8 +94,7 @@ GONE = f"""
     JOIN (SELECT stream_id, min(destination_name) AS destination_name FROM subscriptions GROUP BY stream_id) u ON u.stream_id = s.stream_id
     LEFT JOIN (SELECT p.source, u.destination_name, min(u.subscribed_ns) AS back_ns, s.closed_ns AS lost_ns
                FROM ends s JOIN streams p ON p.stream_id = s.stream_id JOIN subscriptions o ON o.stream_id = s.stream_id
-               JOIN subscriptions u ON u.destination_name = o.destination_name AND u.subscribed_ns > s.closed_ns
-               JOIN streams q ON q.stream_id = u.stream_id AND q.source = p.source
+               JOIN subscribing u ON u.source = p.source AND u.destination_name = o.destination_name AND u.subscribed_ns > s.closed_ns
                WHERE s.cause = 'heartbeat_client' GROUP BY p.source, u.destination_name, s.closed_ns) n
     ON n.source = p.source AND n.destination_name = u.destination_name AND n.lost_ns = s.closed_ns
     WHERE s.cause = 'heartbeat_client' AND s.stream_id NOT IN (SELECT stream_id FROM deliveries WHERE {NOT_SETTLED.sql()})"""
