@@ -122,22 +122,22 @@ PRODUCER_FASTER = (
 """Minutes in which much more is sent than before, and the backlog grows though consumers work as ever."""
 
 BROKER_STILL = f"""
-    SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
-           stream_offset, destination_name, before, backlog, late_s FROM (
+    SELECT c.source, 'broker' AS subject_kind, c.subject, c.server_product, 'still' AS what, {NO_TEXT} AS text, c.first_ns AS begin_ns,
+           c.answered_ns AS end_ns, 1 AS messages, c.receipt_us / 1e6 AS amount, c.stream_id, 'c2s' AS direction, c.stream_offset,
+           c.destination_name, m.best_receipt_us / 1e6 AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
+    FROM (
         SELECT *, min(stream_id) OVER near AS one, max(stream_id) OVER near AS other FROM (
-            SELECT p.source, 'broker' AS subject_kind, {BROKER} AS subject, s.server_product, 'still' AS what, {NO_TEXT} AS text,
-                   x.first_ns AS begin_ns, x.first_ns + 1000 * x.receipt_us AS end_ns, 1 AS messages, x.receipt_us / 1e6 AS amount,
-                   x.stream_id, 'c2s' AS direction, x.stream_offset, x.destination_name, m.best_receipt_us / 1e6 AS before,
-                   {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
+            SELECT p.source, {BROKER} AS subject, s.server_product, x.first_ns, x.first_ns + 1000 * x.receipt_us AS answered_ns,
+                   x.receipt_us, x.stream_id, x.stream_offset, x.destination_name,
+                   CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute
             FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id
-            JOIN destination_past m ON m.source = p.source AND m.destination_name = x.destination_name
-                 AND m.minute = CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)
-            WHERE x.receipt_us >= {STILL_US} AND x.receipt_us >= {STILL_TIMES} * m.best_receipt_us
-              AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = p.source AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0) - 1
-                              AND m.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})) late
-        WINDOW near AS (PARTITION BY source, subject ORDER BY end_ns
-                        RANGE BETWEEN {SECOND_NS} PRECEDING AND {SECOND_NS} FOLLOWING)) compared
-    WHERE one <> other"""
+            WHERE x.receipt_us >= {STILL_US}) late
+        WINDOW near AS (PARTITION BY source, subject ORDER BY answered_ns
+                        RANGE BETWEEN {SECOND_NS} PRECEDING AND {SECOND_NS} FOLLOWING)) c
+    JOIN destination_past m ON m.source = c.source AND m.destination_name = c.destination_name AND m.minute = c.minute
+    WHERE c.one <> c.other AND c.receipt_us >= {STILL_TIMES} * m.best_receipt_us
+      AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = c.source AND c.minute >= floor(o.begin_ns / {MINUTE_NS}.0) - 1
+                      AND c.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})"""
 """SENDs of several connections that a broker confirmed at once, long after they were sent."""
 
 BROKER_SLOW = _again(
