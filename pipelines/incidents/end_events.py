@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, many
+from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS, many
 from pipelines.incidents.who import BROKER, SUBJECT, SUBJECT_KIND
 
 SILENT_S, AS_LONG = 5, 1.02
@@ -79,6 +79,7 @@ LATE_BEATS = many(f"""
 """Silences much longer than agreed on, behind which the connection went on."""
 
 IDLES = f"""
+    SELECT * FROM (
     SELECT s.stream_id, {_SILENCE_S} AS silent_s, CASE WHEN s.error_message IS NULL THEN 'between' ELSE 'broker' END AS what
     FROM ends s WHERE s.cause = 'idle_cut'
     UNION ALL
@@ -93,8 +94,13 @@ IDLES = f"""
         WHERE silent_s >= {SILENT_S}
         WINDOW alike AS (PARTITION BY source, server_ip, server_port, closed_by ORDER BY silent_s, stream_id)) lined
     WHERE silent_s <= {AS_LONG} * shortest_s OR longest_s <= {AS_LONG} * silent_s
-       OR (silent_s <= {AS_LONG} * shorter_s AND longer_s <= {AS_LONG} * silent_s)"""
-"""Connections that were closed for their silence: as the broker says, after a time that is usual, or three and more after equal times."""
+       OR (silent_s <= {AS_LONG} * shorter_s AND longer_s <= {AS_LONG} * silent_s)) cut
+    WHERE stream_id NOT IN (SELECT s.stream_id {_ENDS} JOIN stops o ON o.source = p.source AND o.server_ip = s.server_ip
+                            WHERE s.closed_ns BETWEEN o.begin_ns - {SECOND_NS} AND o.last_ns + {SECOND_NS})"""
+"""Connections that were closed for their silence: as the broker says, after a time that is usual, or three and more after equal times.
+
+Those that end with others, when a broker stops, were closed for that.
+"""
 
 IDLE_CUTS = f"""
     SELECT {_OF_SESSION}, i.what, {NO_TEXT} AS text, s.closed_ns AS begin_ns, s.closed_ns AS end_ns, 0 AS messages,
