@@ -28,13 +28,15 @@
     const columns = data.columns;
     for (const column of columns) {
       if (!column.words) continue;
+      column.words.push("");
+      column.codes = Int32Array.from(column.codes, code => code === null ? column.words.length - 1 : code);
       column.small = column.words.map(word => word.toLowerCase());
       const order = column.small.map((_, code) => code).sort((a, b) => column.small[a] < column.small[b] ? -1 : 1);
       column.rank = new Int32Array(order.length);
       order.forEach((code, rank) => { column.rank[code] = rank; });
     }
     const cell = (column, row) => {
-      if (column.words) return column.codes[row] === null ? "" : column.words[column.codes[row]];
+      if (column.words) return column.words[column.codes[row]];
       const value = column.values[row];
       if (value === null) return "–";
       if (column.kind === "time") return clock.format(value);
@@ -53,7 +55,7 @@
         by = nth;
         for (const one of head.children) one.removeAttribute("aria-sort");
         top.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const keys = column.words ? Float64Array.from(column.codes, code => code === null ? -1 : column.rank[code])
+        const keys = column.words ? Float64Array.from(column.codes, code => column.rank[code])
           : Float64Array.from(column.values, value => value === null ? -Infinity : value);
         order = Int32Array.from({length: data.rows}, (_, row) => row).sort(down ? (a, b) => keys[b] - keys[a] || a - b
           : (a, b) => keys[a] - keys[b] || a - b);
@@ -66,10 +68,16 @@
     const matching = () => {
       const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
       if (!words.length) return order;
-      const having = words.map(word => columns.filter(column => column.words)
-        .map(column => [column.codes, Uint8Array.from(column.small, text => text.includes(word) ? 1 : 0)])
-        .filter(([, has]) => has.includes(1)));
-      return order.filter(row => having.every(tries => tries.some(([codes, has]) => codes[row] !== null && has[codes[row]])));
+      const every = words.map(word => {
+        const hit = new Uint8Array(data.rows);
+        for (const column of columns) {
+          if (!column.words) continue;
+          const has = Uint8Array.from(column.small, text => text.includes(word) ? 1 : 0), codes = column.codes;
+          if (has.includes(1)) for (let row = 0; row < data.rows; row++) hit[row] |= has[codes[row]];
+        }
+        return hit;
+      });
+      return order.filter(row => every.every(hit => hit[row]));
     };
     const draw = () => {
       const found = matching(), rows = document.createDocumentFragment();
