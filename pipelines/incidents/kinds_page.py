@@ -53,8 +53,9 @@ it. What happens again after a longer quiet time than the table's last column sa
 _TAIL = """
 ## Over many runs
 
-The table is made from all rows of the lake whenever one of its tables has changed, so that many runs give the incidents of one run, in
-whatever order captures come. An incident keeps its `incident_id`, a digest of kind, subject, source and first minute, while it lasts. A late
+Many runs give the incidents of one run, in whatever order captures come: a run makes incidents again from a day before its captures on, and
+from before each incident that lasts until then; all of them where connections were forgotten, computed again or repaired. An incident
+keeps its `incident_id`, a digest of kind, subject, source and first minute, while it lasts. A late
 capture or `--reprocess` corrects it; it then has another id if it began in another minute. `stompcap forget` leaves no sentence, sample or
 subject of the connections that it deletes: what is left is what the remaining connections show. A lake of an older version gets the table
 with its next run.
