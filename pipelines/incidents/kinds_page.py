@@ -83,7 +83,7 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
         "consumer_gone": ("The broker closed a consumer's connection because its heart-beats did not come; nothing was in flight, else it is stalled. It ends when the destination is subscribed to again", "critical", ""),
         "no_consumer": (
             f"{destinations.UNREAD} messages were sent to a queue within {destinations.UNREAD_MINUTES} minutes, and the lake has neither a SUBSCRIBE to it nor a MESSAGE of it; SENDs of sessions that got an ERROR do not count", "warning",
-            "a consumer that speaks another protocol, or was not captured"),
+            "a consumer that speaks another protocol, was not captured or is forgotten"),
         "producer_faster": (
             f"{destinations.MORE} times as many SENDs a minute as in the least five minutes of the day before, and a backlog that grows by {destinations.GROWTH} and {_percent(destinations.GROWTH_SHARE)} of the SENDs, in {destinations.GROWTH_MINUTES} minutes; no consumer is slow or stalled. Who sends most is named", "critical", ""),
         "late_messages": (

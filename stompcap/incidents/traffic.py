@@ -87,7 +87,7 @@ def no_consumer(facts: Facts) -> Said:
     """A queue that nobody reads."""
     return Said("warning", f"{facts.name}: {counted(facts.messages, 'message')} sent, no consumer captured",
                 (("messages", "", None, float(facts.messages)),),
-                "a consumer that speaks another protocol, or was not captured")  # fmt: skip
+                "a consumer that speaks another protocol, was not captured or is forgotten")  # fmt: skip
 
 
 def _rate(number: float | None) -> str:
