@@ -9,7 +9,7 @@ from stompcap.lake import clocks
 from stompcap.report.ranking import ranked
 from stompcap.settings import Thresholds
 from stompcap.tables.levels import SPELLED
-from stompcap.units import count, duration, share, size
+from stompcap.units import count, share, size
 
 Rows = list[dict[str, Any]]
 BREAKERS = {"client": "clients", "server": "brokers"}
@@ -84,19 +84,11 @@ def _heartbeats(answers: dict[str, Rows]) -> list[Remark]:
 
 
 def _latency(answers: dict[str, Rows]) -> list[Remark]:
-    """Slow destinations, and deliveries never settled."""
+    """Deliveries never settled."""
     total = next(iter(answers.get("ack_total", [])), None)
     if not total or not total["deliveries"]:
         return []
     found = []
-    if total["p95_us"] is not None:
-        found.append(
-            Remark(
-                "ok",
-                f"Half of the deliveries were acknowledged within {duration(total['p50_us'])}, 95 % within {duration(total['p95_us'])}.",
-                "latency",
-            )
-        )
     if total["unsettled"]:
         found.append(
             Remark(

@@ -92,7 +92,7 @@ def test_the_page_is_written(lake: str, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     write(lake, str(out), no_spark)
     page = out.read_text("utf-8")
-    assert "What to look at first" in page
+    assert "Destinations over time" in page
     assert "has not run" not in page
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
