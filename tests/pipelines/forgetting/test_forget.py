@@ -16,6 +16,7 @@ from pyarrow import parquet
 from pipelines.forgetting import forget as forgetting
 from pipelines.forgetting.criteria import Criteria, parts
 from pipelines.forgetting.forget import FIRST
+from pipelines.incidents import refresh as incidents
 from pipelines.ingest import ledger, unfinished
 from pipelines.ingest.baseline import Baseline
 from pipelines.metrics import aggregates, gold
