@@ -76,8 +76,8 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
     past = f"the best minute of the day before (of {minutes.LEAST_MINUTES} or more)"
     return {
         "consumer_slow": (
-            f"The median time that a consumer takes for a message of a destination (its own time, without the network and without those before it) is in a minute {minutes.SLOWER} times that of {past}, and {_ms(minutes.SLOWER_US)} more; "
-            f"minutes of fewer than {minutes.LEAST_MESSAGES} messages, or with {minutes.MANY_CONNECTIONS} connections, say nothing", "critical", ""),
+            f"The median time that a consumer takes for a message of a destination (its own time, without the network and without those before it) is in a minute {minutes.SLOWER} times that of {past}, {minutes.THAN_USUAL} times the usual one, and {_ms(minutes.SLOWER_US)} more, in {minutes.NEAR_MINUTES} minutes or {minutes.AT_ONCE} times as long in one; "
+            f"minutes of fewer than {minutes.LEAST_MESSAGES} messages, or near one with {minutes.MANY_CONNECTIONS} connections, say nothing", "critical", ""),
         "consumer_stalled": (
             f"A consumer with messages in flight, which had settled some before, settled none for {consumers.STALLED_TIMES} times as long as it usually takes for one (view [`consumer_stalls`](tables.md)); it did not unsubscribe", "critical", ""),
         "consumer_gone": ("The broker closed a consumer's connection because its heart-beats did not come; nothing was in flight, else it is stalled. It ends when the destination is subscribed to again", "critical", ""),
