@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from pipelines.incidents.consumer_minutes import DELIVERED, MANY_CONNECTIONS, MINUTE_NS
+from pipelines.incidents.consumer_minutes import DAY_MINUTES, DELIVERED, MANY_CONNECTIONS, MINUTE_NS
 from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
 from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
 from stompcap.tables.consumers import CONSUMER_STALLS
@@ -53,12 +53,12 @@ STALLED = f"""
            CAST(NULL AS BIGINT) AS stream_offset, t.destination_name, u.usual_us / 1e6 AS before,
            CAST(b.backlog AS DOUBLE) AS backlog, {NO_NUMBER} AS late_s
     FROM held t JOIN sessions s ON s.stream_id = t.stream_id JOIN streams p ON p.stream_id = t.stream_id
-    LEFT JOIN (SELECT p.source, {SUBJECT} AS subject, s.server_product, d.destination_name,
-                      percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ack_latency_us) AS usual_us
-               FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
-               GROUP BY p.source, {SUBJECT}, s.server_product, d.destination_name) u
-    ON u.source = p.source AND u.subject = {SUBJECT} AND u.destination_name = t.destination_name
-       AND u.server_product IS NOT DISTINCT FROM s.server_product
+    LEFT JOIN (SELECT t.stream_id, t.begin_ns, percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ack_latency_us) AS usual_us
+               FROM held t JOIN sessions s ON s.stream_id = t.stream_id
+               JOIN acknowledged d ON d.source = t.source AND d.subject = {SUBJECT} AND d.destination_name = t.destination_name
+               AND d.server_product IS NOT DISTINCT FROM s.server_product
+               WHERE d.delivered_ns < t.begin_ns AND d.delivered_ns >= t.begin_ns - {DAY_MINUTES * MINUTE_NS}
+               GROUP BY t.stream_id, t.begin_ns) u ON u.stream_id = t.stream_id AND u.begin_ns = t.begin_ns
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, min(u.subscribed_ns) AS back_ns
                FROM held t JOIN subscribing u
                ON u.source = t.source AND u.destination_name = t.destination_name AND u.subscribed_ns >= t.end_ns
@@ -84,14 +84,27 @@ HELD = """
 SUBSCRIBING = """
     SELECT p.source, u.destination_name, u.subscribed_ns FROM subscriptions u JOIN streams p ON p.stream_id = u.stream_id"""
 
-CTES = {"subscribing": SUBSCRIBING, "still": CONSUMER_STALLS.of(), "held": HELD, "stalled": STALLED}
+ACKNOWLEDGED = f"""
+    SELECT p.source, {SUBJECT} AS subject, s.server_product, d.destination_name, d.delivered_ns, d.ack_latency_us
+    FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+    WHERE d.ack_latency_us IS NOT NULL"""
+
+CTES = {"subscribing": SUBSCRIBING, "acknowledged": ACKNOWLEDGED, "still": CONSUMER_STALLS.of(), "held": HELD, "stalled": STALLED}
 
 GONE = f"""
     SELECT {_OF_SESSION}, coalesce(u.destination_name, '') AS what, {NO_TEXT} AS text, s.closed_ns AS begin_ns, n.back_ns AS end_ns,
-           0 AS messages, {NO_NUMBER} AS amount, s.stream_id, {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset,
-           u.destination_name, {NO_NUMBER} AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
+           greatest(coalesce(b.backlog, 0), 0) AS messages, {NO_NUMBER} AS amount, s.stream_id, {NO_TEXT} AS direction,
+           CAST(NULL AS BIGINT) AS stream_offset, u.destination_name, {NO_NUMBER} AS before, CAST(b.backlog AS DOUBLE) AS backlog,
+           {NO_NUMBER} AS late_s
     FROM ends s JOIN streams p ON p.stream_id = s.stream_id
-    JOIN (SELECT stream_id, min(destination_name) AS destination_name FROM subscriptions GROUP BY stream_id) u ON u.stream_id = s.stream_id
+    JOIN (SELECT DISTINCT stream_id, destination_name FROM subscriptions) u ON u.stream_id = s.stream_id
+    LEFT JOIN (SELECT s.stream_id, o.destination_name, sum(m.backlog_change) AS backlog
+               FROM ends s JOIN streams p ON p.stream_id = s.stream_id
+               JOIN (SELECT DISTINCT stream_id, destination_name FROM subscriptions) o ON o.stream_id = s.stream_id
+               JOIN by_minute m ON m.source = p.source AND m.destination_name = o.destination_name
+               WHERE s.cause = 'heartbeat_client' AND m.minute >= floor(s.closed_ns / {MINUTE_NS}.0)
+               GROUP BY s.stream_id, o.destination_name) b
+    ON b.stream_id = s.stream_id AND b.destination_name = u.destination_name
     LEFT JOIN (SELECT p.source, u.destination_name, min(u.subscribed_ns) AS back_ns, s.closed_ns AS lost_ns
                FROM ends s JOIN streams p ON p.stream_id = s.stream_id JOIN subscriptions o ON o.stream_id = s.stream_id
                JOIN subscribing u ON u.source = p.source AND u.destination_name = o.destination_name AND u.subscribed_ns > s.closed_ns

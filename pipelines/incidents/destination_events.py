@@ -7,7 +7,7 @@ A consumer that is slow, or stalled, explains what its destination suffers: that
 
 from __future__ import annotations
 
-from pipelines.incidents.consumer_minutes import DELIVERED, LEAST_MINUTES, MANY_CONNECTIONS, MINUTE_NS, PAST
+from pipelines.incidents.consumer_minutes import DAY_MINUTES, DELIVERED, LEAST_MINUTES, MANY_CONNECTIONS, MINUTE_NS, PAST
 from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
 from pipelines.incidents.who import BROKER, SUBJECT, SUBJECT_KIND
 
@@ -54,11 +54,10 @@ EXPLAINED = f"""
     SELECT source, destination_name, minute FROM slow_minutes WHERE slow OR most_connections >= {MANY_CONNECTIONS}
     UNION SELECT t.source, t.destination_name, CAST(floor(t.begin_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t
     UNION SELECT t.source, t.destination_name, CAST(floor(t.end_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t
-    UNION SELECT p.source, u.destination_name, CAST(floor(u.subscribed_ns / {MINUTE_NS}.0) AS BIGINT)
-    FROM subscriptions u JOIN streams p ON p.stream_id = u.stream_id"""
-"""Minutes of destinations in which a consumer is the reason: it is slow, stalled, in a loop, or came back."""
+"""
+"""Minutes of destinations in which a consumer is the reason: it is slow, stalled, or in a loop."""
 
-WAITING = f"""
+UNEXPLAINED = f"""
     SELECT m.*, coalesce(b.busy, 0) AS busy FROM destination_past m
     LEFT JOIN (SELECT source, destination_name, minute, max(busy_us / 6e7 / connections) AS busy FROM consumer_minutes
                GROUP BY source, destination_name, minute) b
@@ -69,6 +68,12 @@ WAITING = f"""
                       AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0) - 1
                       AND m.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})"""
 """Minutes of destinations that no consumer and no stop of the broker explains, with how busy the busiest consumer was."""
+
+WAITING = f"""
+    SELECT m.* FROM unexplained m
+    WHERE NOT EXISTS (SELECT 1 FROM subscribing u WHERE u.source = m.source AND u.destination_name = m.destination_name
+                      AND floor(u.subscribed_ns / {MINUTE_NS}.0) BETWEEN m.minute - {NEAR} AND m.minute + 1)"""
+"""Those in which no consumer came back, either."""
 
 PRODUCING = f"""
     SELECT p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute, {SUBJECT_KIND} AS subject_kind,
@@ -109,8 +114,8 @@ def _again(events: str) -> str:
 
 
 _LATE = f"m.past_minutes >= {LEAST_MINUTES} AND m.messages >= {SLOW_MESSAGES} AND m.residence_p50_us >= {LATER} * m.best_us"
-_NOT_FASTER = """NOT EXISTS (SELECT 1 FROM faster f WHERE f.source = m.source AND f.destination_name = m.destination_name
-                              AND f.minute BETWEEN m.minute - 1440 AND m.minute)"""
+_NOT_FASTER = f"""NOT EXISTS (SELECT 1 FROM faster f WHERE f.source = m.source AND f.destination_name = m.destination_name
+                              AND f.minute BETWEEN m.minute - {DAY_MINUTES} AND m.minute)"""
 _QUEUE = "CASE WHEN m.destination_name LIKE 'queue/%' THEN concat('/', m.destination_name) ELSE m.destination_name END"
 
 PRODUCER_FASTER = (
@@ -154,11 +159,26 @@ SERVING = f"""
     FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id WHERE d.delivered_ns > 0
     GROUP BY p.source, d.destination_name, s.server_product, {DELIVERED}"""
 
+BACKLOG = f"""
+    SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
+           stream_offset, destination_name, before, backlog, late_s FROM (
+        SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
+                  RANGE BETWEEN {NEAR * MINUTE_NS} PRECEDING AND {NEAR * MINUTE_NS} FOLLOWING) AS near
+        FROM ({_minute("'destination'", _QUEUE, "m.busy", NO_NUMBER, "m.backlog_change", "b")}
+              FROM unexplained m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name
+               AND coalesce(b.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product AND b.minute = m.minute
+              WHERE m.messages > 0 AND m.backlog_change >= greatest({GROWTH}, {GROWTH_SHARE} * m.sends)
+                AND m.destination_name LIKE 'queue/%' AND {_NOT_FASTER}) grown) counted
+    WHERE near >= {GROWTH_MINUTES}"""
+"""Minutes in which the backlog of a queue grows, with consumers that are as they ever were, or that are known since then alone."""
+
 LATE_MESSAGES = _again(
     _minute("'destination'", _QUEUE, "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b")
     + f""" FROM waiting m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name
                AND coalesce(b.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product AND b.minute = m.minute
-          WHERE {_LATE} AND m.residence_p50_us >= {LATE_US} AND m.busy >= {IDLE} AND {_NOT_FASTER}"""
+          WHERE {_LATE} AND m.residence_p50_us >= {LATE_US} AND m.busy >= {IDLE} AND {_NOT_FASTER}
+            AND NOT EXISTS (SELECT 1 FROM backlogs g WHERE g.source = m.source AND g.destination_name = m.destination_name
+                            AND floor(g.begin_ns / {MINUTE_NS}.0) BETWEEN m.minute - {DAY_MINUTES} AND m.minute + {NEAR})"""
 )
 """Minutes in which messages come late, and neither a consumer nor a producer nor the broker is the reason that can be named."""
 
@@ -185,17 +205,22 @@ NO_CONSUMER = f"""
               FROM destination_past m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
                AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
                    AND s.minute = m.minute AND s.rank = 1
-              WHERE m.sends > s.failed AND m.messages = 0 AND m.destination_name NOT LIKE 'topic/%' AND m.destination_name NOT LIKE 'temp%'
-                AND NOT EXISTS (
-                    SELECT 1 FROM subscribed u WHERE u.source = m.source AND u.destination_name = m.destination_name)) unread) counted
+              WHERE m.sends > s.failed AND m.messages = 0 AND m.destination_name LIKE 'queue/%' AND NOT EXISTS (
+                    SELECT 1 FROM subscribed u WHERE u.source = m.source AND u.destination_name = m.destination_name
+                    AND coalesce(u.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
+                    AND u.first_minute <= m.minute + {DAY_MINUTES} AND u.last_minute >= m.minute - {DAY_MINUTES})) unread) counted
     WHERE near >= {UNREAD}"""
-"""Minutes in which a queue is sent to, and no consumer of it was captured."""
+"""Minutes in which a queue is sent to, and no consumer of it was captured within a day."""
 
-SUBSCRIBED = """
-    SELECT DISTINCT p.source, u.destination_name FROM subscriptions u JOIN streams p ON p.stream_id = u.stream_id
-    UNION SELECT DISTINCT p.source, d.destination_name FROM deliveries d JOIN streams p ON p.stream_id = d.stream_id"""
+SUBSCRIBED = f"""
+    SELECT p.source, u.destination_name, s.server_product, floor(min(u.subscribed_ns) / {MINUTE_NS}.0) AS first_minute,
+           floor(max(coalesce(u.unsubscribed_ns, s.closed_ns, s.last_ns)) / {MINUTE_NS}.0) AS last_minute
+    FROM subscriptions u JOIN sessions s ON s.stream_id = u.stream_id JOIN streams p ON p.stream_id = u.stream_id
+    GROUP BY p.source, u.destination_name, s.server_product, u.stream_id
+    UNION SELECT source, destination_name, server_product, minute, minute FROM consumer_minutes"""
+"""When destinations had consumers."""
 
 CTES = {
-    "destination_past": DESTINATION_PAST, "explained": EXPLAINED, "waiting": WAITING, "producing": PRODUCING, "faster": FASTER_MINUTES,
-    "serving": SERVING, "subscribed": SUBSCRIBED,
+    "destination_past": DESTINATION_PAST, "explained": EXPLAINED, "unexplained": UNEXPLAINED, "waiting": WAITING, "producing": PRODUCING,
+    "faster": FASTER_MINUTES, "serving": SERVING, "backlogs": BACKLOG, "subscribed": SUBSCRIBED,
 }  # fmt: skip

@@ -40,6 +40,7 @@ KINDS = (
     Kind("consumer_stalled", "SELECT * FROM stalled", MINUTE, frame=None, traffic=True),
     Kind("consumer_slow", consumers.SLOW, 5 * MINUTE, lasts=True, traffic=True),
     Kind("producer_faster", destinations.PRODUCER_FASTER, 15 * MINUTE, lasts=True, frame=None, traffic=True),
+    Kind("backlog", "SELECT * FROM backlogs", 15 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("late_messages", destinations.LATE_MESSAGES, 5 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("slow_confirms", destinations.SLOW_CONFIRMS, 5 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("left_unacknowledged", consumers.LEFT_UNACKNOWLEDGED, 60 * MINUTE, lasts=True, traffic=True),

@@ -86,6 +86,8 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
             "a consumer that speaks another protocol, was not captured or is forgotten"),
         "producer_faster": (
             f"{destinations.MORE} times as many SENDs a minute as in the least five minutes of the day before, and a backlog that grows by {destinations.GROWTH} and {_percent(destinations.GROWTH_SHARE)} of the SENDs, in {destinations.GROWTH_MINUTES} minutes; no consumer is slow or stalled. Who sends most is named", "critical", ""),
+        "backlog": (
+            f"The backlog of a queue grows by {destinations.GROWTH} and {_percent(destinations.GROWTH_SHARE)} of the SENDs a minute, in {destinations.GROWTH_MINUTES} minutes, while messages are consumed; no consumer is known to be slower than before or stalled, and no producer faster: they were always too slow, or there is no past to tell. How busy the busiest consumer is is said", "critical", ""),
         "late_messages": (
             f"Half of a minute's messages were {_ms(destinations.LATE_US)} in the broker, and {destinations.LATER} times as long as in {past}; the consumers are busy, and neither one of them nor a producer is the reason", "warning", ""),
         "broker_slow": (

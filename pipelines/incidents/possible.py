@@ -42,6 +42,7 @@ NEEDS = {
     "consumer_slow": _MINUTES,
     "producer_faster": _MINUTES,
     "late_messages": _MINUTES,
+    "backlog": _MINUTES,
     "slow_confirms": Needs("destination_minutes", "receipt_p95_us IS NOT NULL", LEAST_MINUTES + 1),
     "no_consumer": Needs("sends", "true", destinations.UNREAD),
     "consumer_gone": Needs("sessions", "close_cause = 'heartbeat_client'"),

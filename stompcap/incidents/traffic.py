@@ -70,6 +70,14 @@ def broker_still(facts: Facts) -> Said:
                 (("receipt", "s", facts.before, facts.most),), "a network between capture point and broker that was down")  # fmt: skip
 
 
+def backlog(facts: Facts) -> Said:
+    """More is sent than consumed, and nobody changed."""
+    grew = f"the backlog of {facts.name} grew by {count(round(facts.backlog or 0))}"
+    late = f", messages came up to {seconds(facts.late_s)} late" if facts.late_s is not None and facts.late_s >= 1 else ""
+    busy = f"; its consumers are busy for {share(min(facts.mean or 0, 1), 1)} of the time"
+    return Said("critical", f"{grew}{late}{busy}", (("busy", "share", None, facts.mean), *_waiting(facts)))
+
+
 def late_messages(facts: Facts) -> Said:
     """Late, and nobody can be named."""
     waits = f"messages of {facts.name} wait {seconds(facts.mean or 0)}, {seconds(facts.before or 0)} before"
@@ -126,8 +134,8 @@ def _waiting(facts: Facts) -> tuple[Number, ...]:
 KINDS = {
     one.__name__: one
     for one in (
-        consumer_slow, consumer_stalled, consumer_gone, left_unacknowledged, redelivery_loop, poison_message, producer_faster, broker_slow,
-        broker_still, late_messages, slow_confirms, no_consumer,
+        consumer_slow, consumer_stalled, consumer_gone, left_unacknowledged, redelivery_loop, poison_message, producer_faster, backlog,
+        broker_slow, broker_still, late_messages, slow_confirms, no_consumer,
     )
 }  # fmt: skip
 """What is known of an incident, and what is said of it."""
