@@ -51,7 +51,8 @@ def timeline(rows: Rows, incidents: Rows) -> Markup:
     """Rows of the query `minutes`, in their order, and those of `incidents`, whose places in their list are their numbers."""
     by_name: dict[str, Rows] = {}
     for row in rows:
-        by_name.setdefault(row["destination_name"], []).append(row | {"ns": _ns(row["slice_ts"])})
+        if row["slice_ts"] is not None:  # captures without times
+            by_name.setdefault(row["destination_name"], []).append(row | {"ns": _ns(row["slice_ts"])})
     times = sorted({row["ns"] for own in by_name.values() for row in own})
     if not times:
         return Markup("")

@@ -50,6 +50,8 @@ class Watch:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             told: dict[str, Any] = json.loads(line)
+            if "type" in told:  # an incident
+                continue
             if told["status"] == status:
                 return told
             assert told["status"] in ("idle", "done"), told
