@@ -1,9 +1,8 @@
 """The frames and packets that show an incident: few, each found by its connection."""
 
-
-
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,7 +24,7 @@ def find_errors(lake: str, streams: Sequence[str]) -> dict[str, int]:
 
 
 def find_packets(lake: str, frames: Sequence[Frame]) -> dict[Frame, dict[str, Any]]:
-    """The packet that brought each of some frames first, with the path of its capture; none where that is not known."""
+    """The packet that brought each of some frames first, with the name of its capture's file; none where that is not known."""
     columns = ("stream_id", "direction", "stream_offset")
     values = {name: [frame[number] for frame in frames] for number, name in enumerate(columns)}
     wanted = pa.table(values, schema=pa.schema([("stream_id", pa.string()), ("direction", pa.string()), ("stream_offset", pa.int64())]))
@@ -34,4 +33,5 @@ def find_packets(lake: str, frames: Sequence[Frame]) -> dict[Frame, dict[str, An
         sql = """SELECT w.stream_id, w.direction, w.stream_offset, c.path, r.first_packet FROM wanted w
                  JOIN raw_frames r USING (stream_id, direction, stream_offset) JOIN captures c ON c.capture_id = r.first_capture_id
                  WHERE r.first_packet IS NOT NULL ORDER BY ALL"""
-        return {(one, way, at): {"capture": path, "packet": packet} for one, way, at, path, packet in database.sql(sql).fetchall()}
+        found = database.sql(sql).fetchall()
+    return {(one, way, at): {"capture": os.path.basename(path), "packet": packet} for one, way, at, path, packet in found}

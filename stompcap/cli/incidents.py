@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -97,10 +96,10 @@ def look(row: Row) -> str:
     captures = {packet["capture"] for packet in packets}
     if len(captures) == 1:
         numbers = sorted(packet["packet"] for packet in packets)
-        of = visible(os.path.basename(captures.pop() or ""), 40)
+        of = visible(captures.pop() or "", 40)
         words.append(f"packet{'s' if len(numbers) > 1 else ''} {' to '.join(map(str, dict.fromkeys((numbers[0], numbers[-1]))))} of {of}")
     elif packets:
-        words.append(f"packet {packets[0]['packet']} of {visible(os.path.basename(packets[0]['capture'] or ''), 40)}")
+        words.append(f"packet {packets[0]['packet']} of {visible(packets[0]['capture'] or '', 40)}")
     return "  ".join(words)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,7 +44,7 @@ def packets(row: Mapping[str, Any]) -> str:
         return ""
     capture = known[0]["capture"]
     numbers = sorted(one["packet"] for one in known if one["capture"] == capture)
-    of = visible(os.path.basename(capture or ""), 60)
+    of = visible(capture or "", 60)
     if len(numbers) == 1:
         return f"packet {count(numbers[0])} of {of}"
     return f"packets {count(numbers[0])} to {count(numbers[-1])} of {of}"

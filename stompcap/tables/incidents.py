@@ -52,7 +52,7 @@ INCIDENTS = Table(
         text("sentence", "All this for people, in one sentence; characters that do not print are escapes", nullable=False),
         Column("streams", pa.list_(pa.string()), "Connections that show it, at most 10"),
         Column("frames", FRAMES, "Frames that show it, at most 10"),
-        Column("packets", PACKETS, "Packets that brought these frames, with the paths of their captures"),
+        Column("packets", PACKETS, "Packets that brought these frames, with the names of their captures' files"),
     ),
     key=("incident_id",),
     statistics=("incident_id", "kind", "subject", "source", "begin_ns", "begin_ts", "level"),

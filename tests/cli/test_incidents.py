@@ -27,7 +27,7 @@ def row(name: str = "a", begin: float = 0, end: float | None = None, level: str 
         "incident_id": name, "kind": "refused", "subject_kind": "login", "subject": "billing", "source": "default",
         "begin_ns": START + int(begin * SECOND), "end_ns": None if end is None else START + int(end * SECOND), "level": level,
         "confidence": "proven", "numbers": [], "messages": 0, "sentence": f"{name} was refused", "streams": ["0123456789abcdef0123"],
-        "frames": [], "packets": [{"capture": "/x/b.pcap", "packet": 9}, {"capture": "/x/b.pcap", "packet": 7}],
+        "frames": [], "packets": [{"capture": "b.pcap", "packet": 9}, {"capture": "b.pcap", "packet": 7}],
     } | values  # fmt: skip
 
 
