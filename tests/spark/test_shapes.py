@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 NOT_OF_PACKETS = {"captures", "runs", "batches", "quality_results", "stream_state", "rules"}
-AGGREGATES = {"ack_latency", "compliance_summary", "journeys", "destination_minutes"}
+AGGREGATES = {"ack_latency", "compliance_summary", "journeys", "destination_minutes", "incidents"}
+SAMPLES = {"incidents": ("streams", "frames", "packets")}
+"""Columns that name connections by their keys, and packets by their files."""
 TIMES = ("_ns", "_ts", "_us", "_ns_c2s", "_ns_s2c", "max_gap_ms", "observed_ms", "gap_ms")
 OF_CLOCKS = {
     "streams": (*ORDER["streams"], "close_order_c2s", "close_order_s2c"), "sessions": ("unmeasured",),
@@ -158,7 +160,7 @@ def test_a_lake_of_a_shape_is_that_of_the_recordings(words: str, start: Start, o
     for name in sorted(TABLES.keys() - NOT_OF_PACKETS):
         columns = [column for [column] in original.sql(f"SELECT column_name FROM (DESCRIBE original.{name})").fetchall()]
         if shape.times:
-            lines += differing(original, name, ORDER.get(name, ()))
+            lines += differing(original, name, (*ORDER.get(name, ()), *SAMPLES.get(name, ())))
         elif name not in AGGREGATES | (OF_STEPS if steps else set()):
             without = {*OF_CLOCKS.get(name, ()), *(column for column in columns if column.endswith(TIMES))} & {*columns}
             without |= {"evidence", "close_cause", "close_evidence"} & {*columns} if steps else set()
