@@ -84,7 +84,7 @@ def forget(job: Job, criteria: Criteria, wait_s: float = 0) -> Forgotten:
                 found.add(table, gone)
             if _made(job.lake, gold.INCIDENTS):  # last of all, as they name connections
                 job.progress.begin("recomputing incidents")
-                incidents.refresh(job.lake, [], job.result.run_id, job.spark)
+                incidents.refresh(job.lake, [], job.result.run_id)
             rows.update({"connections": found.connections} | found.rows)
         retention.show_checks(job.lake)
     return found

@@ -8,7 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from stompcap.lake import query
+from pipelines.incidents.window import LAST
+from stompcap.lake import data_files, open_tables, query
+from stompcap.lake.data_files import Files
+from stompcap.lake.paths import location
 
 Frame = tuple[str, str, int]
 """Connection, direction, offset in its stream."""
@@ -17,7 +20,7 @@ Frame = tuple[str, str, int]
 def find_errors(lake: str, streams: Sequence[str]) -> dict[str, int]:
     """The offset of the first ERROR of each of some connections."""
     wanted = pa.table({"stream_id": pa.array(streams, pa.string())})
-    with query.opened({"frames": query.whole(lake, "frames"), "wanted": wanted}) as database:
+    with query.opened({"frames": _files(lake, "frames", streams), "wanted": wanted}) as database:
         sql = """SELECT stream_id, min(stream_offset) FROM frames WHERE command = 'ERROR' AND direction = 's2c'
                  AND stream_id IN (SELECT stream_id FROM wanted) GROUP BY stream_id"""
         return dict(database.sql(sql).fetchall())
@@ -28,10 +31,23 @@ def find_packets(lake: str, frames: Sequence[Frame]) -> dict[Frame, dict[str, An
     columns = ("stream_id", "direction", "stream_offset")
     values = {name: [frame[number] for frame in frames] for number, name in enumerate(columns)}
     wanted = pa.table(values, schema=pa.schema([("stream_id", pa.string()), ("direction", pa.string()), ("stream_offset", pa.int64())]))
-    tables = {"raw_frames": query.whole(lake, "raw_frames"), "captures": query.whole(lake, "captures"), "wanted": wanted}
+    raw_frames = _files(lake, "raw_frames", [frame[0] for frame in frames])
+    tables = {"raw_frames": raw_frames, "captures": query.whole(lake, "captures"), "wanted": wanted}
     with query.opened(tables) as database:
         sql = """SELECT w.stream_id, w.direction, w.stream_offset, c.path, r.first_packet FROM wanted w
                  JOIN raw_frames r USING (stream_id, direction, stream_offset) JOIN captures c ON c.capture_id = r.first_capture_id
                  WHERE r.first_packet IS NOT NULL ORDER BY ALL"""
         found = database.sql(sql).fetchall()
     return {(one, way, at): {"capture": os.path.basename(path), "packet": packet} for one, way, at, path, packet in found}
+
+
+def _files(lake: str, table: str, streams: Sequence[str]) -> Files:
+    """The files that may have frames of these connections: none lies before the first packet of them all."""
+    wanted = pa.table({"stream_id": pa.array(streams, pa.string())})
+    with query.opened({"streams": query.whole(lake, "streams"), "wanted": wanted}) as database:
+        sql = "SELECT min(first_ts) FROM streams WHERE stream_id IN (SELECT stream_id FROM wanted)"
+        [(first,)] = database.sql(sql).fetchall()
+    if first is None:
+        return query.whole(lake, table)
+    files = data_files.of(open_tables.table(location(lake, table)), ["first_ts"])
+    return Files.of(table, data_files.overlapping(files, ["first_ts"], [(first, LAST)], timeless=True))

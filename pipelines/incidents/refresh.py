@@ -28,9 +28,7 @@ from stompcap.lake.query import Query
 from stompcap.tables.incidents import INCIDENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from pyspark.sql import SparkSession
+    from collections.abc import Iterable, Sequence
 
 Row = dict[str, Any]
 
@@ -41,8 +39,8 @@ TOTALS = Query("totals", ("streams",), "SELECT source, count(*) AS connections F
 SAME = ("kind", "source", "subject_kind", "subject", "server_product", "what", "begin_ns")
 
 
-def refresh(lake: str, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:
-    """Bring table incidents up to date under the names of the batches; returns the rows written. Spark is used where the lake is large."""
+def refresh(lake: str, batches: Sequence[str], run_id: str) -> int:
+    """Bring table incidents up to date under the names of the batches; returns the rows written."""
     delta = open_tables.table(location(lake, TABLE))
     versions = {name: open_tables.table(location(lake, name)).version() for name in TABLES}
     recorded = delta_log.transactions(delta)
@@ -52,23 +50,23 @@ def refresh(lake: str, batches: Sequence[str], run_id: str, spark: Callable[[], 
         return 0
     held = delta.to_pyarrow_table().select(INCIDENTS.arrow.names).cast(INCIDENTS.arrow)
     since = window(lake, {name: recorded.get(SOURCE + name) for name in versions}, held)
-    rows = made(lake, spark, since)
+    rows = made(lake, since)
     if since is not None:
         rows = pa.concat_tables([held.filter(pc.less(held["begin_ns"], since.begin_ns)), rows])
     return replace_where(lake, TABLE, "incident_id", None, rows, info)
 
 
-def made(lake: str, spark: Callable[[], SparkSession], since: Window | None = None) -> pa.Table:
+def made(lake: str, since: Window | None = None) -> pa.Table:
     """The incidents of a lake, or those that began in a window.
 
     However large it is, DuckDB answers, which makes once what several kinds are told by, and has room on the disk; Spark would plan each
     relation anew wherever one is named, and takes a hundred times as long.
     """
-    parts = since.parts(lake) if since is not None else None
-    kinds = possible(KINDS, query.ask(lake, questions(KINDS), spark, parts).values())
+    tables = {name: query.whole(lake, name) for name in TABLES} | (since.parts(lake) if since is not None else {})
+    asked = questions(KINDS)
+    kinds = possible(KINDS, query.in_process({one.name: tables[one.name] for one in asked}, asked).values())
     if not kinds:
         return INCIDENTS.arrow.empty_table()
-    tables = {name: query.whole(lake, name) for name in TABLES} | (parts or {})
     answers = query.in_process(tables, [Query("islands", TABLES, islands(kinds)), TOTALS])
     totals = {row["source"]: row["connections"] for row in answers["totals"].to_pylist()}
     found = [row for row in answers["islands"].to_pylist() if since is None or row["begin_ns"] >= since.begin_ns]

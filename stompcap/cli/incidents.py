@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from stompcap.incidents.lines import packets, since
 from stompcap.lake import open_tables, query
 from stompcap.lake.paths import location
 from stompcap.lake.query import Query
@@ -69,22 +70,10 @@ def title(levels: Mapping[str, int]) -> str:
     )
 
 
-def when(row: Row, dates: bool = True) -> str:
-    """`since 06:25:22`, or from when to when; with its date unless all that is printed is of one day."""
-    begin = moment(row["begin_ns"], 0)
-    day, clock = begin[:10], begin[11:]
-    said = begin if dates else clock
-    if row["end_ns"] is None:
-        return f"since {said}"
-    end = moment(row["end_ns"], 0)
-    end = end[11:] if end[:10] == day else end
-    return said if end == clock else f"{said} to {end}"
-
-
 def line(row: Row) -> str:
     """An incident in one line of plain text."""
     found = look(row)
-    return f"{row['level']:8}  {when(row)}  {visible(row['sentence'])}{'  ' + found if found else ''}"
+    return f"{row['level']:8}  {since(row)}  {visible(row['sentence'])}{'  ' + found if found else ''}"
 
 
 def look(row: Row) -> str:
@@ -92,14 +81,8 @@ def look(row: Row) -> str:
     words = []
     if row["streams"]:
         words.append(f"show {row['streams'][0][:SHORT]}")
-    packets = [packet for packet in row["packets"] or () if packet["packet"] is not None]
-    captures = {packet["capture"] for packet in packets}
-    if len(captures) == 1:
-        numbers = sorted(packet["packet"] for packet in packets)
-        of = visible(captures.pop() or "", 40)
-        words.append(f"packet{'s' if len(numbers) > 1 else ''} {' to '.join(map(str, dict.fromkeys((numbers[0], numbers[-1]))))} of {of}")
-    elif packets:
-        words.append(f"packet {packets[0]['packet']} of {visible(packets[0]['capture'] or '', 40)}")
+    if shown := packets(row):
+        words.append(shown)
     return "  ".join(words)
 
 
@@ -114,7 +97,7 @@ def grid(rows: Sequence[Row], levels: Mapping[str, int]) -> Table:
         words = Text(visible(row["sentence"]), style="bold" if row["level"] == "critical" else "")
         if found := look(row):
             words.append(f"\n{found}", style="not bold dim")
-        drawn.add_row(Text(row["level"], style=STYLES.get(row["level"], "")), Text(when(row, dates)), words)
+        drawn.add_row(Text(row["level"], style=STYLES.get(row["level"], "")), Text(since(row, dates)), words)
     if (more := sum(levels.values()) - len(rows)) > 0:
         drawn.add_row(Text(""), Text(""), Text(f"and {count(more)} more: table incidents has all", style="dim"))
     return drawn

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from stompcap.report.incidents import BINS_PER_DECADE
+from stompcap.report.culprits import BINS_PER_DECADE
 from stompcap.report.layout import (
     FIGURES,
     Layout,

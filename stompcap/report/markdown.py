@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from stompcap.incidents.lines import packets, since
 from stompcap.report import telling
 from stompcap.report.page import records
 from stompcap.report.queries import QUERIES
@@ -41,8 +42,8 @@ def _part(answers: dict[str, Rows]) -> list[str]:
     lines = [f"**{telling.headline(answers)}**, captured {moment(total.get('first_ns'), 0)} to {moment(total.get('last_ns'), 0)}", ""]
     for number, row in enumerate(answers["incidents"], 1):
         ids = " ".join(f"`{one[:8]}`" for one in (row["streams"] or [])[:3])
-        more = ", ".join(one for one in (ids, _plain(telling.packets(row))) if one)
-        lines.append(f"{number}. {telling.since(row)} **{row['level']}** {_plain(row['sentence'])}" + (f" ({more})" if more else ""))
+        more = ", ".join(one for one in (ids, _plain(packets(row))) if one)
+        lines.append(f"{number}. {since(row)} **{row['level']}** {_plain(row['sentence'])}" + (f" ({more})" if more else ""))
     lines += ["", "## Who", ""]
     lines += _table(
         ("name", "incidents", "connections", "refused", "sent", "received", "not acknowledged", "slowest ack"),

@@ -20,8 +20,9 @@ import jinja2
 from markupsafe import Markup
 
 from stompcap import units, zones
+from stompcap.incidents import lines
 from stompcap.report import by_product, dialogues, grouping, telling
-from stompcap.report.incidents import STORM
+from stompcap.report.culprits import STORM
 from stompcap.report.queries import QUERIES
 from stompcap.report.ranking import ranked
 from stompcap.report.remarks import BREAKERS, remarks
@@ -213,8 +214,8 @@ def _part(answers: dict[str, Rows], given: Collection[str], kept: Mapping[str, M
         has_incidents="incident_levels" in given,
         who=telling.who(answers["who"], answers["incidents"]),
         days=telling.days(answers["incidents"], total["captures_total"]),
-        since=telling.since,
-        packets_of=telling.packets,
+        since=lines.since,
+        packets_of=lines.packets,
         dialogues=folded,
         dialogues_left=left,
         folded={name for name, _ in folded},

@@ -12,8 +12,8 @@ from __future__ import annotations
 from stompcap.lake.clocks import CLOCKS
 from stompcap.lake.query import Query
 from stompcap.report import residence
+from stompcap.report.culprits import BINS_PER_DECADE, CULPRITS
 from stompcap.report.first import FIRST
-from stompcap.report.incidents import BINS_PER_DECADE, INCIDENTS
 from stompcap.report.whole import destinations
 from stompcap.tables.outcomes import ASKING, CUMULATIVE, DIRECT, MEASURED, NOT_SETTLED, figures
 
@@ -294,7 +294,7 @@ QUERIES = {
         *FIRST,
         destinations(1000, "destinations"),
         *residence.QUERIES,
-        *INCIDENTS,
+        *CULPRITS,
     )
 }
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from stompcap.report.culprits import TIME_SLICES
 from stompcap.report.gap_charts import ID_DIGITS
-from stompcap.report.incidents import TIME_SLICES
 from stompcap.report.layout import Layout, Room, Rows, Y, amount, counts, drawn, instant, layer, times, word
 from stompcap.units import count, duration, milliseconds, moment, stamp
 from stompcap.visible import visible

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from stompcap.lake.query import in_process
-from stompcap.report.incidents import STORM
+from stompcap.report.culprits import STORM
 from stompcap.report.queries import QUERIES
 from stompcap.tables import TABLES, Column
 

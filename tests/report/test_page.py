@@ -137,7 +137,7 @@ SHOWN = (
     "record cut short at octet 1,234,500",
     "1 critical incident, 1 warning",
     "since 16:05:00",
-    "packets 7,006 to 13,546 of",
+    "packets 7006 to 13546 of",
     "Destinations over time",
     "№ 1",
     "expect_table_row_count_to_be_between",

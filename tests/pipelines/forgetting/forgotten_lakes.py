@@ -87,7 +87,7 @@ def refresh(lake: Path) -> None:
     journeys.refresh(str(lake), [], "run", no_spark)
     for one in gold.AGGREGATES:
         aggregates.refresh(str(lake), one, [], "run", no_spark)
-    incidents.refresh(str(lake), [], "run", no_spark)
+    incidents.refresh(str(lake), [], "run")
 
 
 def job(lake: Path, spark: SparkSession | None = None) -> Job:

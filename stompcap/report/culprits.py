@@ -50,7 +50,7 @@ def _consumers_query(name: str, order: str) -> Query:
     )
 
 
-INCIDENTS = (
+CULPRITS = (
     _consumers_query("consumers", _WORST),
     _consumers_query("slow_consumers", _SLOWEST),
     Query(
