@@ -16,6 +16,8 @@ from pipelines.incidents.kinds import KINDS, Kind
 from stompcap.views import VIEWS
 
 SAMPLES = 10
+_ORDER = "begin_ns, stream_id, direction, stream_offset"
+"""Total, so that the samples of an incident are the same however the tables' files lie."""
 _SAME = "kind, source, subject_kind, subject, server_product, what"
 
 
@@ -30,15 +32,15 @@ def islands(kinds: Sequence[Kind] = KINDS) -> str:
     )
     return f"""
     WITH {_shared(happened)}happened AS ({happened}), reached AS (
-        SELECT *, max(coalesce(end_ns, begin_ns)) OVER (PARTITION BY {_SAME} ORDER BY begin_ns, stream_id
+        SELECT *, max(coalesce(end_ns, begin_ns)) OVER (PARTITION BY {_SAME} ORDER BY {_ORDER}
                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ns
         FROM happened
     ), numbered AS (
         SELECT *, sum(CASE WHEN reached_ns IS NULL OR begin_ns - reached_ns > gap_ns THEN 1 ELSE 0 END) OVER (
-                      PARTITION BY {_SAME} ORDER BY begin_ns, stream_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS island
+                      PARTITION BY {_SAME} ORDER BY {_ORDER} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS island
         FROM reached
     ), summed AS (
-        SELECT *, row_number() OVER (PARTITION BY {_SAME}, island ORDER BY begin_ns, stream_id) AS nth,
+        SELECT *, row_number() OVER (PARTITION BY {_SAME}, island ORDER BY {_ORDER}) AS nth,
                min(begin_ns) OVER whole AS first_ns, max(begin_ns) OVER whole AS latest_ns,
                CASE WHEN count(end_ns) OVER whole = count(*) OVER whole THEN max(end_ns) OVER whole END AS until_ns,
                count(*) OVER whole AS events, CAST(sum(messages) OVER whole AS BIGINT) AS all_messages, min(amount) OVER whole AS least,
