@@ -4,7 +4,7 @@
     sniff(offline="trace.pcap", session=TCPSession, prn=lambda packet: packet.show())
 
 A frame is one STOMP layer, the EOLs between two frames (heart-beats too) are one STOMPEOL; further ones are the payload. An incomplete
-frame is Raw. Importing this module binds both to the ports of `stompcap.options`.
+frame is Raw. Importing this module binds both to the ports of `stompcap.options`; `bind` adds others.
 """
 
 from __future__ import annotations
@@ -269,7 +269,12 @@ class STOMPEOL(Packet):
         return STOMP
 
 
-for _port in sorted(STOMP_PORTS):
-    bind_bottom_up(TCP, STOMP, sport=_port)
-    bind_bottom_up(TCP, STOMP, dport=_port)
+def bind(*ports: int) -> None:
+    """Read what TCP carries from and to these ports as STOMP; `scapy.packet.split_layers` undoes it."""
+    for port in ports:
+        bind_bottom_up(TCP, STOMP, sport=port)
+        bind_bottom_up(TCP, STOMP, dport=port)
+
+
+bind(*sorted(STOMP_PORTS))
 bind_layers(TCP, STOMP, dport=61613)

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP
-from scapy.packet import Raw
+from scapy.packet import Raw, split_layers
 from scapy.sendrecv import sniff
 from scapy.sessions import TCPSession
 
 from stompcap import tcp
-from stompcap.scapy_layer import EOLS, STOMP, STOMPEOL, frame_end
+from stompcap.options import STOMP_PORTS
+from stompcap.scapy_layer import EOLS, STOMP, STOMPEOL, bind, frame_end
 from stompcap.stomp import write_frame
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import captures
@@ -79,6 +80,23 @@ def test_frames_behind_connected_have_its_version():
 def test_octets_that_are_no_whole_frame_are_raw():
     for octets in (b"SEND\na:b\n\nhel", b"GET / HTTP/1.1\r\n\r\n\0", b"\x16\x03\x01\0"):
         assert isinstance((IP(bytes(IP() / TCP(dport=61613) / Raw(octets))))[TCP].payload, Raw)
+
+
+def read_from(port: int) -> type:
+    """The layer behind TCP of a packet from a port, and of one to it."""
+    above = {type(IP(bytes(IP() / TCP(**{side: port}) / Raw(b"RECEIPT\nreceipt-id:1\n\n\0")))[TCP].payload) for side in ("sport", "dport")}
+    assert len(above) == 1
+    return above.pop()
+
+
+def test_it_is_bound_to_the_ports_of_brokers_and_to_those_that_are_told():
+    assert {read_from(port) for port in STOMP_PORTS} == {STOMP}
+    assert read_from(29_613) is Raw
+    bind(29_613)
+    assert read_from(29_613) is STOMP
+    split_layers(TCP, STOMP, sport=29_613)
+    split_layers(TCP, STOMP, dport=29_613)
+    assert read_from(29_613) is Raw
 
 
 def test_passcodes_are_not_shown(capsys):

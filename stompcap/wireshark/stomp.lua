@@ -23,11 +23,13 @@ local f = {
 stomp.fields = f
 local stream_of = Field.new("tcp.stream")
 
-local versions, requests, responses = {}, {}, {}
+local versions, requests, responses, servers, openings = {}, {}, {}, {}, {}
 
 function stomp.init()
-    versions, requests, responses = {}, {}, {}
+    versions, requests, responses, servers, openings = {}, {}, {}, {}, {}
 end
+
+-- FINDINGS
 
 -- The head of a frame that begins at a place, ended by a blank line or by the frame's NUL: the place behind it, its lines as {begin, length},
 -- and the NUL where that ends it. Without an end: nil, and whether it is longer than any head. Segment by segment a head comes again with
@@ -136,6 +138,32 @@ local function link(stream, receipt, number, tree, range, answers)
     end
 end
 
+-- Which side sends, as {address and port}: known from the first CONNECT, STOMP or CONNECTED on.
+local function from_server(pinfo, stream, upper)
+    local sender, receiver = tostring(pinfo.src) .. " " .. pinfo.src_port, tostring(pinfo.dst) .. " " .. pinfo.dst_port
+    if not servers[stream] and (upper == "CONNECT" or upper == "STOMP") then
+        servers[stream] = receiver
+    elseif not servers[stream] and upper == "CONNECTED" then
+        servers[stream] = sender
+    end
+    if servers[stream] then
+        return servers[stream] == sender
+    end
+end
+
+-- The frame as findings.lua has it.
+local function facts_of(pinfo, octets, at, nul, body, upper, stream)
+    local head, place = octets:sub(at, body - 1), pinfo.number .. " " .. at
+    if upper == "CONNECT" or upper == "STOMP" then
+        openings[stream] = openings[stream] or place
+    end
+    return {
+        upper = upper, server = from_server(pinfo, stream, upper), version = versions[stream], opening = openings[stream] == place,
+        head = head, body = octets:sub(body, nul - 1), headless = nul == body and not head:find("\n\r?\n$"),
+        crlf = head:find("\r\n", 1, true) ~= nil, bare_cr = head:find("\r[^\n]") ~= nil or head:find("\r$") ~= nil, headers = {},
+    }
+end
+
 local function add_frame(tvb, pinfo, tree, octets, at, nul, body, lines, stream)
     local range = tvb(at - 1, nul - at + 1)
     local first = lines[1] or {at, nul - at}
@@ -145,7 +173,8 @@ local function add_frame(tvb, pinfo, tree, octets, at, nul, body, lines, stream)
     sub:add(f.command, tvb(first[1] - 1, first[2]), command)
     local version = versions[stream]
     local escapes = (not HANDSHAKE[upper]) and ESCAPES[version or "1.2"] or {}
-    local seen = {}
+    local one, seen = facts_of(pinfo, octets, at, nul, body, upper, stream), {}
+    one.command = command
     for number = 2, #lines do
         local begin, length = lines[number][1], lines[number][2]
         local place = tvb(begin - 1, length)
@@ -156,6 +185,10 @@ local function add_frame(tvb, pinfo, tree, octets, at, nul, body, lines, stream)
         local colon = line:find(":", 1, true)
         local name = unescaped(colon and line:sub(1, colon - 1) or line, escapes)
         local value = colon and unescaped(line:sub(colon + 1), escapes)
+        local raw = line:gsub("\r$", "")
+        one.headers[number - 1] = {
+            name = name, value = value, raw_name = colon and raw:sub(1, colon - 1) or raw, raw_value = colon and raw:sub(colon + 1) or nil,
+        }
         local item = sub:add(f.header, place)
         item:set_text(name .. (value and ": " .. shown(name, value) or ""))
         item:add(f.name, tvb(begin - 1, colon and colon - 1 or length), name)
@@ -172,6 +205,10 @@ local function add_frame(tvb, pinfo, tree, octets, at, nul, body, lines, stream)
     if upper == "CONNECTED" then
         versions[stream] = ESCAPES[seen.version or "1.0"] and (seen.version or "1.0") or nil
     end
+    one.version, one.torn = versions[stream], lines.torn
+    local declared = (seen["content-length"] or ""):match("^[ \t]*(%d+)[ \t]*$")
+    one.missed = declared ~= nil and body ~= nul and tonumber(declared) ~= nul - body
+    add_findings(sub, one)
     if versions[stream] then
         sub:add(f.version, range, versions[stream]):set_generated()
     end
@@ -184,11 +221,11 @@ local function add_frame(tvb, pinfo, tree, octets, at, nul, body, lines, stream)
     elseif seen["receipt-id"] then
         link(stream, seen["receipt-id"], pinfo.number, sub, range, true)
     end
-    return seen.destination and command .. " " .. seen.destination or command
+    return seen.destination and command .. " " .. seen.destination or command, one.headless
 end
 
 function stomp.dissector(tvb, pinfo, tree)
-    local octets, at, said = tvb:raw(), 1, {}
+    local octets, at, said, torn = tvb:raw(), 1, {}, false
     local field = stream_of()
     local stream = tostring(field and field.value or 0)
     while at <= #octets do
@@ -211,7 +248,8 @@ function stomp.dissector(tvb, pinfo, tree)
                 pinfo.desegment_len = body or DESEGMENT_ONE_MORE_SEGMENT
                 break
             end
-            said[#said + 1] = add_frame(tvb, pinfo, tree, octets, at, nul, body, lines, stream)
+            lines.torn = torn
+            said[#said + 1], torn = add_frame(tvb, pinfo, tree, octets, at, nul, body, lines, stream)
             at = nul + 1
         end
     end

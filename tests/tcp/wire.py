@@ -24,13 +24,14 @@ CLIENT_ISN, SERVER_ISN = 1000, 5000
 class Wire:
     """Segments of one flow in wire order. Sequence numbers are relative: the client's first octet is at 1001, the server's at 5001."""
 
-    def __init__(self, client_isn: int = CLIENT_ISN, server_isn: int = SERVER_ISN) -> None:
+    def __init__(self, client_isn: int = CLIENT_ISN, server_isn: int = SERVER_ISN, client_port: int = CLIENT[1]) -> None:
         self.frames: list[Frame] = []
         self.isn = (client_isn, server_isn)
+        self.client = (CLIENT[0], client_port)
 
     def put(self, side, offset, payload=b"", flags="A", ack=None, cut=0, at_ns=None, window=1000, seq=None) -> Wire:
         """One segment: `offset` from the first octet of its side's stream, `ack` of the other's; `cut` octets were not captured."""
-        (src, sport), (dst, dport) = (CLIENT, SERVER) if side == 0 else (SERVER, CLIENT)
+        (src, sport), (dst, dport) = (self.client, SERVER) if side == 0 else (SERVER, self.client)
         number = (self.isn[side] + 1 + offset) if seq is None else seq
         other = 0 if ack is None else self.isn[1 - side] + 1 + ack
         tcp = TCP(sport=sport, dport=dport, seq=number % 2**32, ack=other % 2**32, flags=flags, window=window)
