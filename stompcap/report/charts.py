@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from stompcap.report.culprits import BINS_PER_DECADE
+from stompcap.report.latency import TIME_SLICES
 from stompcap.report.layout import (
     FIGURES,
     Layout,
@@ -28,7 +29,6 @@ from stompcap.report.layout import (
     times,
     word,
 )
-from stompcap.report.queries import TIME_SLICES
 from stompcap.units import count, duration, endpoint, moment, stamp
 
 PERCENTILES = {"p50_us": ("median", "median"), "p95_us": ("p95", "95th percentile"), "p99_us": ("p99", "99th percentile")}

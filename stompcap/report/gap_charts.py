@@ -8,8 +8,8 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from stompcap.report.grouping import DIRECTIONS
+from stompcap.report.heartbeats import RATIO_BINS
 from stompcap.report.layout import Layout, Room, Rows, Spec, Y, amount, counts, drawn, layer, texts, word
-from stompcap.report.queries import RATIO_BINS
 from stompcap.settings import Thresholds, filled_in
 from stompcap.units import count, milliseconds
 from stompcap.visible import visible

@@ -11,36 +11,12 @@ from __future__ import annotations
 
 from stompcap.lake.clocks import CLOCKS
 from stompcap.lake.query import Query
-from stompcap.report import residence
-from stompcap.report.culprits import BINS_PER_DECADE, CULPRITS
+from stompcap.report import heartbeats, judged, latency, residence
+from stompcap.report.culprits import CULPRITS
 from stompcap.report.first import FIRST
+from stompcap.report.latency import percentile
 from stompcap.report.whole import destinations
-from stompcap.tables.outcomes import ASKING, CUMULATIVE, DIRECT, MEASURED, NOT_SETTLED, figures
-
-
-def _percentile(share: float, column: str, where: str) -> str:
-    """An exact percentile, linear between neighbours."""
-    return f"percentile_cont({share}) WITHIN GROUP (ORDER BY {column}) FILTER (WHERE {where})"
-
-
-# A cumulative ACK gives only an upper bound of the latency, so it is never mixed with direct ones.
-_DIRECT, _CUMULATIVE = DIRECT.sql(), CUMULATIVE.sql()
-_ACK_FIGURES = f"""
-    {figures()},
-    count(*) FILTER (WHERE settlement = 'nack') AS nacked,
-    count(*) FILTER (WHERE {_DIRECT}) AS direct,
-    {_percentile(0.5, "ack_latency_us", _DIRECT)} AS p50_us,
-    {_percentile(0.95, "ack_latency_us", _DIRECT)} AS p95_us,
-    {_percentile(0.99, "ack_latency_us", _DIRECT)} AS p99_us,
-    max(ack_latency_us) FILTER (WHERE {_DIRECT}) AS max_us,
-    count(*) FILTER (WHERE {_CUMULATIVE}) AS cumulative,
-    {_percentile(0.5, "ack_latency_us", _CUMULATIVE)} AS cumulative_p50_us,
-    {_percentile(0.95, "ack_latency_us", _CUMULATIVE)} AS cumulative_p95_us"""
-
-_BY_LEVEL = "CASE {level} WHEN 'M' THEN 0 WHEN 'S' THEN 1 ELSE 2 END"
-
-TIME_SLICES = 60  # of the ack latency time line
-RATIO_BINS = 40  # of the heart-beat histogram, a tenth of the interval each; the last one includes all above
+from stompcap.tables.outcomes import NOT_SETTLED
 
 QUERIES = {
     query.name: query
@@ -103,159 +79,9 @@ QUERIES = {
                    count(*) FILTER (WHERE outcome = 'refused') AS refused,
                    count(*) FILTER (WHERE outcome = 'unanswered') AS unanswered,
                    sum(frames_c2s + frames_s2c) AS frames,
-                   {_percentile(0.5, "connect_latency_us", "connect_latency_us IS NOT NULL")} AS connect_p50_us
+                   {percentile(0.5, "connect_latency_us", "connect_latency_us IS NOT NULL")} AS connect_p50_us
             FROM sessions GROUP BY server_product, version
             ORDER BY sessions DESC, server_product, version LIMIT 20""",
-        ),
-        Query(
-            "ack_total",
-            ("deliveries",),
-            f"""
-            SELECT {_ACK_FIGURES},
-                   count(*) FILTER (WHERE redelivered) AS redelivered
-            FROM deliveries WHERE {ASKING.sql()}""",
-        ),
-        Query(
-            "ack_destinations",
-            ("deliveries",),
-            f"""
-            SELECT destination, ack_mode, {_ACK_FIGURES}
-            FROM deliveries WHERE {ASKING.sql()} GROUP BY destination, ack_mode
-            ORDER BY p95_us DESC NULLS LAST, deliveries DESC, destination, ack_mode LIMIT 25""",
-        ),
-        Query(
-            "ack_histogram",
-            ("deliveries",),
-            f"""
-            SELECT CAST(floor({BINS_PER_DECADE} * log10(greatest(ack_latency_us, 1))) AS INT) AS bin,
-                   settled_by, count(*) AS deliveries
-            FROM deliveries WHERE {MEASURED.sql()}
-            GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 200""",
-        ),
-        Query(
-            "ack_timeline",
-            ("deliveries",),
-            f"""
-            WITH direct AS (SELECT delivered_ns, ack_latency_us FROM deliveries WHERE {_DIRECT} AND delivered_ns IS NOT NULL),
-                 span AS (SELECT min(delivered_ns) AS first_ns, max(delivered_ns) AS last_ns FROM direct)
-            SELECT CAST(floor({TIME_SLICES} * ((delivered_ns - first_ns) / (last_ns - first_ns + 1.0))) AS INT)
-                       AS slice,
-                   min(first_ns) AS first_ns, min(last_ns) AS last_ns, count(*) AS deliveries,
-                   percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us) AS p50_us,
-                   percentile_cont(0.95) WITHIN GROUP (ORDER BY ack_latency_us) AS p95_us
-            FROM direct CROSS JOIN span GROUP BY 1 ORDER BY 1 LIMIT {TIME_SLICES}""",
-        ),
-        Query(
-            "receipts",
-            ("receipts",),
-            f"""
-            SELECT command, count(*) AS asked, count(*) FILTER (WHERE status = 'answered') AS answered,
-                   count(*) FILTER (WHERE status = 'refused') AS refused,
-                   count(*) FILTER (WHERE status = 'unanswered') AS unanswered,
-                   {_percentile(0.5, "latency_us", "status = 'answered'")} AS p50_us,
-                   {_percentile(0.95, "latency_us", "status = 'answered'")} AS p95_us
-            FROM receipts GROUP BY command ORDER BY asked DESC, command LIMIT 15""",
-        ),
-        Query(
-            "heartbeat_verdicts",
-            ("heartbeats",),
-            """
-            SELECT direction, verdict, count(*) AS directions, sum(beats) AS beats, sum(gaps) AS gaps,
-                   sum(late) AS late, sum(violations) AS violations, sum(dead) AS dead
-            FROM heartbeats GROUP BY direction, verdict ORDER BY direction, verdict LIMIT 20""",
-        ),
-        Query(
-            "heartbeat_ratios",
-            ("heartbeats",),
-            f"""
-            SELECT direction, least(CAST(floor(10.0 * max_gap_ms / interval_ms) AS INT), {RATIO_BINS}) AS bin,
-                   count(*) AS directions
-            FROM heartbeats WHERE max_gap_ms IS NOT NULL AND interval_ms > 0 GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 200""",
-        ),
-        Query(
-            "heartbeats",
-            ("heartbeats", "sessions"),
-            """
-            SELECT h.stream_id, h.direction, h.interval_ms, h.beats, h.max_gap_ms, h.gaps, h.late, h.violations, h.dead,
-                   h.observed_ms, h.verdict, s.server_product, s.client_product,
-                   CAST(h.max_gap_ms AS DOUBLE) / h.interval_ms AS ratio
-            FROM heartbeats h LEFT JOIN sessions s ON s.stream_id = h.stream_id
-            WHERE h.interval_ms > 0
-            ORDER BY CASE h.verdict WHEN 'dead' THEN 0 WHEN 'violation' THEN 1 WHEN 'late' THEN 2 WHEN 'ok' THEN 3
-                                    ELSE 4 END,
-                     ratio DESC NULLS LAST, h.stream_id, h.direction LIMIT 25""",
-        ),
-        Query(
-            "heartbeat_gaps",
-            ("heartbeat_violations",),
-            """
-            SELECT stream_id, direction, gap_start_ns, gap_ms, interval_ms, ratio, severity, ended_by, excused
-            FROM heartbeat_violations
-            ORDER BY CASE WHEN excused IS NULL THEN 0 ELSE 1 END, ratio DESC NULLS LAST, gap_start_ns, stream_id
-            LIMIT 25""",
-        ),
-        Query(
-            "levels",
-            ("compliance_findings",),
-            """
-            SELECT level, side, count(*) AS findings, count(DISTINCT rule_id) AS rules,
-                   count(DISTINCT stream_id) AS sessions
-            FROM compliance_findings GROUP BY level, side ORDER BY level, side LIMIT 10""",
-        ),
-        Query(
-            "rules",
-            ("compliance", "rules"),
-            """
-            SELECT c.rule_id, r.level, r.side, r.clause, r.title, r.explanation, c.sessions, c.passed, c.failed, c.not_evaluable
-            FROM (SELECT rule_id, count(*) AS sessions, sum(passed) AS passed, sum(failed) AS failed, sum(not_evaluable) AS not_evaluable
-                  FROM compliance GROUP BY rule_id) c
-            LEFT JOIN rules r ON r.id = c.rule_id
-            ORDER BY c.failed DESC, c.rule_id LIMIT 200""",
-        ),
-        Query(
-            "broken",
-            ("compliance", "compliance_findings", "rules"),
-            f"""
-            SELECT f.rule_id, f.level, f.side, r.title, r.side AS who, f.findings, f.broken_in, c.sessions, c.judged, c.not_evaluable
-            FROM (SELECT rule_id, level, side, count(*) AS findings, count(DISTINCT stream_id) AS broken_in
-                  FROM compliance_findings GROUP BY rule_id, level, side) f
-            LEFT JOIN (SELECT rule_id, count(*) AS sessions, sum(passed + failed) AS judged, sum(not_evaluable) AS not_evaluable
-                       FROM compliance GROUP BY rule_id) c ON c.rule_id = f.rule_id
-            LEFT JOIN rules r ON r.id = f.rule_id
-            ORDER BY {_BY_LEVEL.format(level="f.level")}, f.findings DESC, f.rule_id, f.side LIMIT 600""",
-        ),
-        Query(
-            "product_findings",
-            ("compliance_findings", "sessions"),
-            """
-            SELECT f.rule_id, f.level, f.side, CASE WHEN f.side = 'server' THEN s.server_product ELSE s.client_product END AS product,
-                   count(*) AS findings
-            FROM compliance_findings f JOIN sessions s ON s.stream_id = f.stream_id
-            GROUP BY 1, 2, 3, 4 ORDER BY findings DESC, 1, 2, 3, 4 LIMIT 2000""",
-        ),
-        Query(
-            "product_judged",
-            ("compliance_summary", "rules"),
-            """
-            SELECT o.side, o.rule_id, o.product, r.side AS who, sum(o.judged) AS judged
-            FROM (SELECT 'server' AS side, rule_id, server_product AS product, passed + failed AS judged FROM compliance_summary
-                  UNION ALL
-                  SELECT 'client' AS side, rule_id, client_product AS product, passed + failed AS judged FROM compliance_summary) o
-            JOIN rules r ON r.id = o.rule_id
-            WHERE r.side IN ('both', o.side)
-            GROUP BY o.side, o.rule_id, o.product, r.side ORDER BY judged DESC, 1, 2, 3 LIMIT 4000""",
-        ),
-        Query(
-            "findings",
-            ("compliance_findings",),
-            f"""
-            SELECT rule_id, level, side, stream_id, direction, stream_offset, ts_ns,
-                   substr(evidence, 1, 500) AS evidence
-            FROM (SELECT *, row_number() OVER (PARTITION BY rule_id, level
-                                               ORDER BY ts_ns, stream_id, stream_offset) AS nth
-                  FROM compliance_findings) f
-            WHERE nth <= 3
-            ORDER BY {_BY_LEVEL.format(level="level")}, rule_id, nth LIMIT 300""",
         ),
         Query(
             "sessions",
@@ -293,6 +119,9 @@ QUERIES = {
         CLOCKS,
         *FIRST,
         destinations(1000, "destinations"),
+        *latency.QUERIES,
+        *heartbeats.QUERIES,
+        *judged.QUERIES,
         *residence.QUERIES,
         *CULPRITS,
     )
