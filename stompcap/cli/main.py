@@ -12,6 +12,7 @@ from stompcap.cli.commands import (
     lake_commands,
     peek_command,
     prepare_command,
+    proxy_command,
     register_command,
     repair_command,
     rule_commands,
@@ -35,6 +36,7 @@ forget_command.register(app)
 repair_command.register(app)
 export_command.register(app)
 generate_command.register(app)
+proxy_command.register(app)
 dissector_command.register(app)
 rule_commands.register(app)
 prepare_command.register(app)
