@@ -9,11 +9,14 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
+from stompcap.units import moment
+
 ASKED, CHOSEN = "asked_names", "chosen_streams"
 NEEDED = ("sessions", "deliveries", "sends")
 """Tables by which streams are chosen."""
 
-TIMES = {"deliveries": "delivered_ns", "compliance_findings": "ts_ns", "heartbeat_violations": "gap_start_ns", "frames": "first_ns"}
+TIMES = {"deliveries": "delivered_ns", "sends": "sent_ns", "journeys": "coalesce(message_ns, send_ns)", "receipts": "requested_ns",
+         "compliance_findings": "ts_ns", "heartbeat_violations": "gap_start_ns", "frames": "first_ns"}  # fmt: skip
 """Tables whose rows have a time of their own."""
 
 NAMED = ("deliveries", "sends", "journeys", "destination_minutes", "incidents")
@@ -45,11 +48,11 @@ class Scope:
         return pa.Table.from_pylist(rows, schema=pa.schema([("kind", pa.string()), ("name", pa.string())]))
 
     def words(self) -> str:
-        """What it is, for people."""
+        """What it is, for people, in the time zone of stompcap.zones."""
         return ", ".join(
             [
-                *([] if self.since_ns is None else [f"from {_moment(self.since_ns)}"]),
-                *([] if self.until_ns is None else [f"before {_moment(self.until_ns)}"]),
+                *([] if self.since_ns is None else [f"from {moment(self.since_ns, 0)}"]),
+                *([] if self.until_ns is None else [f"before {moment(self.until_ns, 0)}"]),
                 *(f"{row['kind']} {row['name']}" for row in self.names().to_pylist()),
             ]
         )

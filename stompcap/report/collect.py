@@ -89,11 +89,11 @@ def write(
     made = f"made {stamp(time.time_ns(), 0)} by stompcap {version()}"
     points = sources.selected(lake, source)
     parts = {point: _answers(lake, spark, point, form, scope) for point in points[: sources.MOST]}
+    said = None if scope is None else scope.words()
     if form == "md":
-        page = markdown.build(parts, title)
+        page = markdown.build(parts, title, said)
     else:
         only = source if points != [None] else None
-        said = None if scope is None else scope.words()
         page = build_parts(parts, lake, made, only=only, others=len(points) - len(parts), title=title, scope=said)
     try:
         replace(Path(out), page)
@@ -113,7 +113,7 @@ def _answers(
     answers = ask(lake, EVERY, spark, point, scope)
     if (findings := answers.get("findings")) is not None:
         answers["packets"] = packets(lake, findings)
-    ids = dialogues.wanted({name: records(answers[name]) for name in ("incidents", "sessions") if name in answers})
+    ids = dialogues.wanted({name: records(answers[name]) for name in ("incidents", "sessions_found") if name in answers})
     asked = dialogues.query(ids)
     if ids and all(open_tables.is_there(location(lake, name)) for name in asked.tables):
         answers |= query.ask(lake, [asked], spark, source=point, scope=scope)

@@ -1,11 +1,11 @@
-"""Dialogues of the sessions that a reader will ask for: those of incidents, then those that broke a MUST; frame by frame, with packets."""
+"""Dialogues of the sessions that a reader will ask for: those of incidents, then those with findings; frame by frame, with packets."""
 
 # ruff: noqa: S608  the SQL consists of our own constants and of ids that are hexadecimal digits
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from stompcap.lake.query import Query
@@ -15,17 +15,37 @@ Rows = list[dict[str, Any]]
 EACH = 30
 """Frames shown from the beginning of a session, and as many from its end; those with findings besides."""
 
-SESSIONS = 300
+SESSIONS = 1000
 FRAMES = 12_000
 """Frames on the page, about 3 MB."""
+
+ASKED = 2000  # sessions with findings of which frames are asked for
+
+FOUND = Query(
+    # what everyone breaks tells least: of each level first the sessions that broke a rule that few break
+    "sessions_found",
+    ("compliance_findings",),
+    f"""
+    WITH own AS (SELECT stream_id, rule_id, level, count(*) AS findings FROM compliance_findings GROUP BY stream_id, rule_id, level),
+         rare AS (SELECT rule_id, level, count(*) AS sessions FROM own GROUP BY rule_id, level),
+         graded AS (SELECT own.stream_id, own.findings, rare.sessions,
+                           CASE own.level WHEN 'M' THEN 0 WHEN 'S' THEN 1 ELSE 2 END AS grade,
+                           min(CASE own.level WHEN 'M' THEN 0 WHEN 'S' THEN 1 ELSE 2 END) OVER (PARTITION BY own.stream_id) AS gravest
+                    FROM own JOIN rare ON rare.rule_id = own.rule_id AND rare.level = own.level)
+    SELECT *, count(*) OVER () AS total FROM (
+        SELECT stream_id, gravest, min(sessions) AS sessions, sum(findings) AS findings
+        FROM graded WHERE grade = gravest GROUP BY stream_id, gravest) one
+    ORDER BY gravest, sessions, findings DESC, stream_id LIMIT {ASKED}""",
+)
+"""Sessions with findings, the most telling first."""
 
 _ID = re.compile(r"[0-9a-f]{20}")
 
 
 def wanted(answers: Mapping[str, Rows]) -> list[str]:
-    """The sessions to show, the first three of each incident before those with findings."""
+    """The sessions to show, the first three of each incident before those with findings, the gravest first."""
     of_incidents = [stream for row in answers.get("incidents", []) for stream in (row["streams"] or [])[:3]]
-    broken = [row["stream_id"] for row in answers.get("sessions", []) if row["must"]]
+    broken = [row["stream_id"] for row in answers.get("sessions_found", [])]
     return [one for one in dict.fromkeys((*of_incidents, *broken)) if _ID.fullmatch(one)]
 
 
@@ -53,8 +73,15 @@ def query(ids: list[str]) -> Query:
     )
 
 
-def folded(ids: list[str], rows: Rows) -> tuple[list[tuple[str, Rows]], int]:
-    """Sessions with their frames in the order of `ids`, as many as the page has room for, and the number of those left out.
+def left(found: Rows, shown: Collection[str]) -> tuple[int, str | None]:
+    """How many sessions with findings have no dialogue on the page, and the gravest level of the first of them."""
+    number = (found[0]["total"] if found else 0) - sum(row["stream_id"] in shown for row in found)
+    first = next((row["gravest"] for row in found if row["stream_id"] not in shown), found[-1]["gravest"] if found else 0)
+    return number, ("MSI"[first] if number else None)
+
+
+def folded(ids: list[str], rows: Rows) -> list[tuple[str, Rows]]:
+    """Sessions with their frames in the order of `ids`, as many as the page has room for.
 
     A frame before which some are left out has their number as `skipped`.
     """
@@ -64,12 +91,11 @@ def folded(ids: list[str], rows: Rows) -> tuple[list[tuple[str, Rows]], int]:
         before, begin = (own[-1]["nth"], own[0]["first_ns"]) if own else (0, row["first_ns"])
         own.append(row | {"skipped": row["nth"] - before - 1, "begin_ns": begin})
     found: list[tuple[str, Rows]] = []
-    room, left = FRAMES, 0
+    room = FRAMES
     for one in (one for one in ids if one in by_id):
         frames = by_id[one][: 4 * EACH]
         if len(frames) > room or len(found) >= SESSIONS:
-            left += 1
-            continue
+            break
         room -= len(frames)
         found.append((one, frames))
-    return found, left
+    return found

@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from stompcap import zones
 from stompcap.incidents.lines import packets, since
 from stompcap.report import telling
 from stompcap.report.page import records
 from stompcap.report.queries import QUERIES
 from stompcap.report.ranking import ranked
 from stompcap.tables.levels import spelled
-from stompcap.units import count, duration, moment
+from stompcap.units import count, counted, duration, moment
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ MOST = 20
 NEEDED = ("captures_total", "sessions_total", "incidents", "incident_levels", "who", "destinations", "broken")
 
 
-def build(answered: Mapping[str | None, Mapping[str, pa.Table]], title: str) -> str:
-    """The page, from the answers about each source."""
-    lines = [f"# {_plain(title)}", ""]
+def build(answered: Mapping[str | None, Mapping[str, pa.Table]], title: str, scope: str | None = None) -> str:
+    """The page, from the answers about each source; `scope` is what it is restricted to."""
+    lines = [f"# {_plain(title)}", "", *([] if scope is None else [f"Only {_plain(scope)}.", ""]), f"Times in {_plain(zones.name())}.", ""]
     for source, tables in answered.items():
         answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items() if name in QUERIES}
         if source is not None:
@@ -44,6 +45,8 @@ def _part(answers: dict[str, Rows]) -> list[str]:
         ids = " ".join(f"`{one[:8]}`" for one in (row["streams"] or [])[:3])
         more = ", ".join(one for one in (ids, _plain(packets(row))) if one)
         lines.append(f"{number}. {since(row)} **{row['level']}** {_plain(row['sentence'])}" + (f" ({more})" if more else ""))
+    if unlisted := telling.unlisted(answers):
+        lines += ["", f"{counted(unlisted, 'more incident')} not listed."]
     lines += ["", "## Who", ""]
     lines += _table(
         ("name", "incidents", "connections", "refused", "sent", "received", "not acknowledged", "slowest ack"),

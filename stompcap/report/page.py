@@ -173,7 +173,7 @@ def build_parts(
         parts.append({"source": source if at else None, "at": at, "body": _apart(_part(answers, tables, kept, word), at)})
         quality = answers["quality"]
     return render(
-        "document.html", visible(title, 200), scope=scope,
+        "document.html", visible(title, 200), scope=scope, zone=zones.name(),
         lake=lake, made=made, parts=parts, only=only, others=others, lake_word=word, quality=quality, thresholds=Thresholds(),
         script=Markup(_template("tables.js")) if scripted else None,  # noqa: S704  our own
     )
@@ -191,7 +191,9 @@ def _part(answers: dict[str, Rows], given: Collection[str], kept: Mapping[str, M
     broken = ranked(answers["broken"])
     total = {name: _Figures(next(iter(answers[name]), {})) for name in TOTALS}
     findings = grouping.lists(answers["findings"], "rule_id")
-    folded, left = dialogues.folded(dialogues.wanted(answers), answers.get("dialogues", []))
+    folded = dialogues.folded(dialogues.wanted(answers), answers.get("dialogues", []))
+    shown = {name for name, _ in folded}
+    without, level = dialogues.left(answers["sessions_found"], shown)
     return _environment().get_template("page.html").render(
         whole={name: kept.get(name, Markup("")) for name in WHOLE},
         answers=answers,
@@ -211,14 +213,17 @@ def _part(answers: dict[str, Rows], given: Collection[str], kept: Mapping[str, M
         rules_shown={row["rule_id"] for row in broken} & set(findings),
         session_rules=grouping.lists(answers["session_rules"], "stream_id"),
         headline=telling.headline(answers),
+        told=telling.sentence,
         has_incidents="incident_levels" in given,
         who=telling.who(answers["who"], answers["incidents"]),
         days=telling.days(answers["incidents"], total["captures_total"]),
         since=lines.since,
         packets_of=lines.packets,
         dialogues=folded,
-        dialogues_left=left,
-        folded={name for name, _ in folded},
+        without=without,
+        without_level=level,
+        folded=shown,
+        incidents_left=telling.unlisted(answers),
         lake_word=lake_word,
         STORM=STORM,
         zone=zones.name(),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from stompcap.lake.clocks import CLOCKS
 from stompcap.lake.query import Query
-from stompcap.report import heartbeats, judged, latency, residence
+from stompcap.report import dialogues, heartbeats, judged, latency, residence
 from stompcap.report.culprits import CULPRITS
 from stompcap.report.first import FIRST
 from stompcap.report.latency import percentile
@@ -122,6 +122,7 @@ QUERIES = {
         *latency.QUERIES,
         *heartbeats.QUERIES,
         *judged.QUERIES,
+        dialogues.FOUND,
         *residence.QUERIES,
         *CULPRITS,
     )

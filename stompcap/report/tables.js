@@ -26,6 +26,7 @@
     const section = place.closest("section"), prefix = section.id.replace(/[a-z]+$/, "");
     const clock = new Intl.DateTimeFormat("sv-SE", {timeZone: data.zone, dateStyle: "short", timeStyle: "medium"});
     const columns = data.columns;
+    const rest = data.total > data.rows ? "; " + (data.total - data.rows).toLocaleString("en") + " more have no room on this page" : "";
     for (const column of columns) {
       if (!column.words) continue;
       column.words.push("");
@@ -95,7 +96,7 @@
         rows.append(line);
       }
       body.replaceChildren(rows);
-      said.textContent = " " + found.length.toLocaleString("en") + " of " + data.rows.toLocaleString("en") + " rows";
+      said.textContent = " " + found.length.toLocaleString("en") + " of " + data.rows.toLocaleString("en") + " rows" + rest;
       more.hidden = found.length <= limit;
     };
     field.addEventListener("input", () => { limit = SHOWN; draw(); });

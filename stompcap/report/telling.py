@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup, escape
+
+from stompcap.incidents.facts import NAMED
 from stompcap.units import counted, moment
+from stompcap.visible import visible
 
 Rows = list[dict[str, Any]]
+
+LONGEST = 400  # characters of a sentence
 
 
 def headline(answers: Mapping[str, Rows]) -> str:
@@ -18,6 +24,19 @@ def headline(answers: Mapping[str, Rows]) -> str:
         words.append(counted(critical, "critical incident"))
     words += [counted(numbers[level], level) for level in ("warning", "note") if numbers.get(level)]
     return ", ".join(words) or ("No incident" if answers["sessions_total"] else "Summary")
+
+
+def sentence(row: Mapping[str, Any]) -> Markup:
+    """What is said of an incident, with the name of its subject in bold."""
+    said, name = visible(row["sentence"], LONGEST), visible(row["subject"], NAMED)
+    before, found, after = said.partition(name) if name else (said, "", "")
+    return escape(before) + Markup("<strong>{}</strong>").format(found) + escape(after) if found else escape(said)
+
+
+def unlisted(answers: Mapping[str, Rows]) -> int:
+    """How many incidents there are beside those that are listed."""
+    number: int = sum(row["number"] for row in answers["incident_levels"])
+    return max(number - len(answers["incidents"]), 0)
 
 
 def days(incidents: Rows, captures: Mapping[str, Any]) -> list[str]:

@@ -24,8 +24,8 @@ from stompcap.tables.levels import spelled
 from stompcap.tables.outcomes import ASKING, DIRECT, NOT_SETTLED
 from stompcap.visible import visible
 
-MOST = 200_000
-"""Rows of a table that the page has; it says how many more there are."""
+MOST, MOST_FINDINGS, MOST_NAMES = 200_000, 20_000, 50_000
+"""Rows of sessions, of findings, of consumers or destinations that the page has; it says how many more there are (`total` is all)."""
 
 LONGEST = 160  # characters of a text
 
@@ -48,7 +48,7 @@ WHOLE = {
             "all_sessions",
             ("sessions", "compliance_findings", "deliveries"),
             f"""
-            SELECT s.stream_id, {WHO} AS who, concat(s.client_ip, ':', CAST(s.client_port AS STRING)) AS client,
+            SELECT count(*) OVER () AS total, s.stream_id, {WHO} AS who, concat(s.client_ip, ':', CAST(s.client_port AS STRING)) AS client,
                    concat(s.server_ip, ':', CAST(s.server_port AS STRING)) AS server, s.server_product, s.opened_ns,
                    CAST((coalesce(s.closed_ns, s.last_ns) - s.opened_ns) / 1000 AS BIGINT) AS lasted_us, s.outcome, s.end_kind,
                    s.frames_c2s + s.frames_s2c AS frames, coalesce(f.must, 0) AS must, coalesce(f.should, 0) AS should,
@@ -67,11 +67,11 @@ WHOLE = {
             "all_findings",
             ("compliance_findings", "sessions"),
             f"""
-            SELECT f.rule_id, f.level, f.side, {WHO} AS who, f.stream_id, f.direction, f.stream_offset, f.ts_ns,
+            SELECT count(*) OVER () AS total, f.rule_id, f.level, f.side, {WHO} AS who, f.stream_id, f.direction, f.stream_offset, f.ts_ns,
                    substr(f.evidence, 1, {LONGEST}) AS evidence
             FROM compliance_findings f JOIN sessions s ON s.stream_id = f.stream_id
             ORDER BY CASE f.level WHEN 'M' THEN 0 WHEN 'S' THEN 1 ELSE 2 END, f.rule_id, f.ts_ns, f.stream_id, f.stream_offset
-            LIMIT 20000""",
+            LIMIT {MOST_FINDINGS}""",
         ),
         {"rule_id": ("Rule", "code"), "level": ("Level", "level"), "side": ("Broken by", "text"), "who": ("Who", "code"),
          "stream_id": ("Session", "session"), "direction": ("Direction", "text"), "stream_offset": ("Byte", "n"),
@@ -82,7 +82,7 @@ WHOLE = {
             "all_consumers",
             ("deliveries", "sessions"),
             f"""
-            SELECT * FROM (
+            SELECT *, count(*) OVER () AS total FROM (
                 SELECT {WHO} AS who, d.destination_name, d.ack_mode, d.stream_id, d.subscription, count(*) AS deliveries,
                        count_if({NOT_SETTLED.sql("d")}) AS unsettled,
                        percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ack_latency_us) FILTER (WHERE {DIRECT.sql("d")}) AS p50_us,
@@ -90,7 +90,7 @@ WHOLE = {
                        max(d.ack_latency_us) FILTER (WHERE {DIRECT.sql("d")}) AS max_us
                 FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id WHERE {ASKING.sql("d")}
                 GROUP BY 1, d.destination_name, d.ack_mode, d.stream_id, d.subscription) one
-            ORDER BY unsettled DESC, p95_us DESC NULLS LAST, stream_id, subscription LIMIT 50000""",
+            ORDER BY unsettled DESC, p95_us DESC NULLS LAST, stream_id, subscription LIMIT {MOST_NAMES}""",
         ),
         {"who": ("Who", "code"), "destination_name": ("Destination", "code"), "ack_mode": ("Ack mode", "text"),
          "stream_id": ("Session", "session"), "subscription": ("Subscription", "code"), "deliveries": ("Delivered", "n"),
@@ -112,7 +112,7 @@ def destinations(most: int, name: str) -> Query:
         name,
         ("destination_minutes",),
         f"""
-        SELECT * FROM (
+        SELECT *, count(*) OVER () AS total FROM (
             SELECT destination_name, server_product, sum(sends) AS sends, sum(messages) AS messages,
                    greatest(sum(backlog_change), 0) AS waiting, sum(redeliveries) AS redeliveries, sum(nacks) AS nacks,
                    max(producers) AS producers, max(consumers) AS consumers, max(residence_p95_us) AS residence_us,
@@ -122,13 +122,14 @@ def destinations(most: int, name: str) -> Query:
     )
 
 
-WHOLE["destinations"] = Whole(destinations(50_000, "all_destinations"), WHOLE["destinations"].columns)
+WHOLE["destinations"] = Whole(destinations(MOST_NAMES, "all_destinations"), WHOLE["destinations"].columns)
 
 
 def packed(rows: pa.Table, name: str, zone: str) -> Markup:
     """A table as what the script of the page reads."""
     columns = [_column(rows.column(column), title, kind) for column, (title, kind) in WHOLE[name].columns.items()]
-    text = json.dumps({"zone": zone, "rows": rows.num_rows, "columns": columns}, separators=(",", ":"), allow_nan=False)
+    total = rows.column("total")[0].as_py() if rows.num_rows else 0
+    text = json.dumps({"zone": zone, "rows": rows.num_rows, "total": total, "columns": columns}, separators=(",", ":"), allow_nan=False)
     data = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
     return Markup(f'<div class="all" hidden><script type="application/json">{data}</script></div>')  # noqa: S704  base64
 

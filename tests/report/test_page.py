@@ -9,7 +9,8 @@ from html.parser import HTMLParser
 import pyarrow as pa
 import pytest
 
-from stompcap.report import build, grouping
+from stompcap import zones
+from stompcap.report import build, grouping, telling
 from stompcap.report.page import records
 from stompcap.report.queries import QUERIES
 from stompcap.visible import visible
@@ -241,6 +242,26 @@ def test_errors_that_differ_in_numbers_are_one_text() -> None:
     rows = [base | {"stream_id": str(n), "error_message": text} for n, text in enumerate(texts)]
     found = grouping.errors(records(ask({"sessions": table("sessions", rows)})["errors"]))
     assert [(row["example"], row["sessions"]) for row in found] == [("no queue 7", 2), ("no topic 7", 1)]
+
+
+def test_what_has_no_room_is_counted(answers: dict[str, pa.Table]) -> None:
+    many = pa.table({"level": ["critical", "note"], "number": [200, 61]})
+    places = answers["destinations"]
+    others = places.set_column(places.column_names.index("total"), "total", pa.array([1002] * len(places)))
+    text = " ".join("".join(outline(build(answers | {"incident_levels": many, "destinations": others})).words).split())
+    assert f"{261 - len(answers['incidents'])} more incidents are not listed" in text
+    assert f"{1002 - len(places):,} more are not shown" in text
+
+
+def test_the_subject_of_an_incident_stands_out(answers: dict[str, pa.Table]) -> None:
+    row = answers["incidents"].slice(0, 1).to_pylist()[0] | {"subject": "billing", "sentence": "billing <b> takes"}
+    assert telling.sentence(row) == "<strong>billing</strong> &lt;b&gt; takes"
+    assert telling.sentence(row | {"subject": "x"}) == "billing &lt;b&gt; takes"
+
+
+def test_the_header_names_the_time_zone(answers: dict[str, pa.Table]) -> None:
+    with zones.showing(zones.find("Asia/Kolkata")):
+        assert "times in Asia/Kolkata" in build(answers, "lake")
 
 
 def test_a_flood_of_names_stays_a_page() -> None:
