@@ -17,6 +17,11 @@ Anonymise = Annotated[
     typer.Option("--anonymise", help="Write other addresses, logins and destinations of the same length, and blank bodies; "
                  "OUTPUT.names.csv says which name stands for which: keep it."),
 ]  # fmt: skip
+Comments = Annotated[
+    bool,
+    typer.Option("--comments", help="Write a pcapng with the findings, and the incident of --incident, as comments of the packets that "
+                 "show them, as Wireshark shows them."),
+]  # fmt: skip
 Around = Annotated[
     str | None,
     typer.Option("--around", metavar="FRAME", help="Only the seconds around a frame, STREAM_ID:OFFSET or STREAM_ID:c2s:OFFSET, of its "
@@ -46,3 +51,4 @@ class Form:
     original: Original = False
     inner: Inner = False
     anonymise: Anonymise = False
+    comments: Comments = False

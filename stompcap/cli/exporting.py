@@ -32,6 +32,7 @@ CLOSED = ("tls", "http")
 IN_CLEAR = ("websocket", "sockjs")
 """Carriers of STOMP whose octets can be read by anyone, and cannot be masked where they are."""
 
+INCIDENT = ("incident_id", "kind", "level", "sentence", "streams", "frames")
 SECOND_NS = 1_000_000_000
 
 
@@ -42,33 +43,34 @@ class Done:
     format: str
     packets: int
     captures: list[str]
+    comments: int | None = None
 
 
 def named(lake: str, ids: Sequence[str], incident: str | None, around: str | None) -> list[str]:
     """The ids of streams that are named, by themselves, by an incident or a frame, each once."""
     found = [streams.stream(lake, one)["stream_id"] for one in ids]
     if incident is not None:
-        found += _of_incident(lake, incident)
+        found += [str(one) for one in of_incident(lake, incident)["streams"]]
     if around is not None:
         found.append(streams.stream(lake, around.partition(":")[0])["stream_id"])
     return list(dict.fromkeys(found))
 
 
-def _of_incident(lake: str, text: str) -> list[str]:
-    """The streams of an incident, by its id or the beginning of it."""
+def of_incident(lake: str, text: str) -> dict[str, Any]:
+    """The row of an incident that names streams, by its id or the beginning of it."""
     digits = text.strip().lower()
     if not digits.isalnum():
         raise UsageError(f"{visible(text, 40)}: not an incident's id, nor the beginning of one")
     rows: list[dict[str, Any]] = []
     if open_tables.is_there(location(lake, "incidents")):
         bounds = [("incident_id", ">=", digits), ("incident_id", "<", digits + "g")]
-        rows = lakes.small(lake, "incidents", ["incident_id", "streams"], bounds).to_pylist()
+        rows = lakes.small(lake, "incidents", [*INCIDENT], bounds).to_pylist()
     if len(rows) != 1:
         what = f"{len(rows)} incidents begin with that, give more digits" if rows else f"no such incident in {lake}"
         raise UsageError(f"{digits}: {what}; list them with: stompcap show --lake {shlex.quote(lake)}")
     if not rows[0]["streams"]:
         raise UsageError(f"{digits}: this incident names no stream")
-    return [str(one) for one in rows[0]["streams"]]
+    return rows[0]
 
 
 def around(lake: str, frame: str, seconds: float) -> tuple[int, int]:
@@ -99,20 +101,42 @@ class Exporting:
         self.lake, self.output, self.form, self.progress = lake, output, form, progress
         self.names = _names(lake) if form.anonymise else None
 
-    def write(self, wanted: Wanted, within: tuple[int, int] | None) -> Done:
-        """Write the packets of streams, rows of table streams with the captures of their sources."""
+    def write(self, wanted: Wanted, within: tuple[int, int] | None, incident: Row | None = None) -> Done:
+        """Write the packets of streams, rows of table streams with the captures of their sources; where asked for, with comments."""
+        if self.form.comments:
+            return self._commented(wanted, within, incident)
+        return self._packets(wanted, within, self.output)
+
+    def _commented(self, wanted: Wanted, within: tuple[int, int] | None, incident: Row | None) -> Done:
+        from stompcap.cli.export_comments import notes_of
+        from stompcap.export import annotate, merge, place
+
+        with self._drafts() as drafts:
+            draft = os.path.join(drafts, "packets.pcapng")
+            done = self._packets(wanted, within, draft)
+            if done.format != "pcapng":
+                merge([draft], draft := os.path.join(drafts, "again.pcapng"))
+            notes = notes_of(self.lake, [stream for stream, _ in wanted], incident, self.names)
+            begin, end = within or (min((note.ns for note in notes), default=0), max((note.ns for note in notes), default=0))
+            texts = place(draft, [note for note in notes if begin <= note.ns <= end])
+            return Done("pcapng", done.packets, done.captures, annotate(draft, self.output, texts))
+
+    def _drafts(self) -> tempfile.TemporaryDirectory[str]:
+        folder = os.path.dirname(os.path.abspath(self.output))
+        return tempfile.TemporaryDirectory(prefix=".export-", dir=folder if os.path.isdir(folder) else None)
+
+    def _packets(self, wanted: Wanted, within: tuple[int, int] | None, output: str) -> Done:
         if len(wanted) == 1 and within is None and self.names is None:
-            return self._stream(*wanted[0], self.output)
+            return self._stream(*wanted[0], output)
         from stompcap.export import merge
 
-        folder = os.path.dirname(os.path.abspath(self.output))
-        with tempfile.TemporaryDirectory(prefix=".export-", dir=folder if os.path.isdir(folder) else None) as drafts:
+        with self._drafts() as drafts:
             parts, captures = [], dict[str, None]()
             for number, (stream, of) in enumerate(wanted):
                 parts.append(os.path.join(drafts, f"{number}-{stream['stream_id']}.pcap"))
                 captures |= dict.fromkeys(self._stream(stream, of, parts[-1]).captures)
             self.progress.begin(f"writing {self.output}")
-            kind, count = merge(parts, self.output, *([within] if within else []))
+            kind, count = merge(parts, output, *([within] if within else []))
         if not count:
             raise UsageError("there are no packets in these seconds; make --seconds larger")
         if self.names is not None:

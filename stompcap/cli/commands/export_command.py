@@ -47,7 +47,8 @@ def export(
 ) -> None:
     """Write the packets of streams to a capture file that Wireshark opens; secrets are masked, and checksums stay right.
 
-    With --inner, what they carry inside WebSocket or TLS as plain TCP; with --anonymise, what one may send on.
+    With --inner, what they carry inside WebSocket or TLS as plain TCP; with --anonymise, what one may send on; with --comments, what
+    stompcap found, beside the packets.
     """
     del verbose
     from stompcap.cli import exporting
@@ -62,16 +63,19 @@ def export(
     within = exporting.around(lake, which.around, which.seconds) if which.around else None
     for _, captures in wanted:
         demand_no_capture(output, [row["path"] for row in captures])
+    incident = exporting.of_incident(lake, which.incident) if which.incident and form.comments else None
     with on_stderr(quiet or as_json) as progress:
-        done = exporting.Exporting(lake, output, form, progress).write(wanted, within)
+        done = exporting.Exporting(lake, output, form, progress).write(wanted, within, incident)
     ids = [stream["stream_id"] for stream, _ in wanted]
     if as_json:
         one = {"stream_id": ids[0]} if len(ids) == 1 else {"streams": ids}
-        print(json.dumps({**one, "output": output, "format": done.format, "packets": done.packets, "captures": done.captures}))
+        told = {"format": done.format, "packets": done.packets, "captures": done.captures}
+        print(json.dumps({**one, "output": output, **told, **({} if done.comments is None else {"comments": done.comments})}))
     elif not quiet:
         origin = f" from {', '.join(done.captures)}" if done.captures else " made of the rows of raw_frames"
         origin = origin if len(ids) == 1 else f" of {len(ids)} streams{origin}"
-        print(visible(f"{output}: {counted(done.packets, 'packet')}{origin} ({done.format})"))
+        comments = "" if done.comments is None else f", {counted(done.comments, 'comment')}"
+        print(visible(f"{output}: {counted(done.packets, 'packet')}{origin} ({done.format}{comments})"))
         if form.anonymise:
             print(visible(f"{output}.names.csv: which name stands for which; it is for you alone"))
 
