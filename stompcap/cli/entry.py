@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 from contextlib import suppress
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ def main() -> None:
     signals, code = Signals(), 0
     with suppress(Interrupted):
         signals.install()
-        if sys.argv[1:2] in (["peek"], ["show"]):
+        if sys.argv[1:2] in (["peek"], ["show"], ["check"]):
             from stompcap.cli import lean
 
             lean.begin()
@@ -88,13 +89,12 @@ def _command() -> int:
 
 
 def _application() -> typer.Typer:
-    """The commands; `peek` alone where it is called, for the modules of others take longer than it does."""
-    if sys.argv[1:2] == ["peek"]:
+    """The commands; `peek` or `check` alone where it is called, for the modules of others take longer than it does."""
+    if sys.argv[1:2] in (["peek"], ["check"]):
         from stompcap.cli import application
-        from stompcap.cli.commands import peek_command
 
         app = application.new()
-        peek_command.register(app)
+        import_module(f"stompcap.cli.commands.{sys.argv[1]}_command").register(app)
         return app
     from stompcap.cli.main import app as whole
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stompcap.cli.application import CODES, NAME, new
 from stompcap.cli.commands import (
+    check_command,
     completion_command,
     dissector_command,
     export_command,
@@ -28,6 +29,7 @@ app = new()
 run_commands.register(app)
 watch_command.register(app)
 peek_command.register(app)
+check_command.register(app)
 show_command.register(app)
 sql_command.register(app)
 register_command.register(app)
