@@ -26,6 +26,12 @@ Octets to frames, and captures to the streams of any protocol, without Spark and
     for connection in stompcap.tcp.reassemble("trace.pcap"):
         print(connection.client, connection.server, connection.c2s.length, connection.c2s.gaps)
 
+A verdict on a client or a broker, from a capture or from octets with times, for tests:
+
+    verdict = stompcap.check("trace.pcap", side="client")
+    assert verdict.ok, verdict
+    stompcap.Dialogue().client(b"CONNECT\n...", at=0.1).server(b"CONNECTED\n...", at=0.2).verdict().findings
+
 How captures are read and judged is set by `Options`. What goes wrong is a `StompcapError`, whose text says what to do. `stompcap.spark` has
 the Spark session, the data source "pcap" and column functions. On the command line, begin with `stompcap --help` and `stompcap doctor`.
 """
@@ -36,19 +42,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import os
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from pipelines.result import Result
     from stompcap import spark, stomp, tcp
+    from stompcap.checking import Dialogue, Verdict
     from stompcap.errors import StompcapError
     from stompcap.options import Options
 
     __version__: str
 
 _MODULES = ("spark", "stomp", "tcp")
-_HOMES = {"Options": "options", "StompcapError": "errors"}
+_HOMES = {"Dialogue": "checking.dialogue", "Options": "options", "StompcapError": "errors"}
 
 
 def __getattr__(name: str) -> Any:
@@ -92,4 +100,18 @@ def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
     return read(spark, lake, table)
 
 
-__all__ = ["Options", "StompcapError", "__version__", "read", "run", "spark", "stomp", "tcp"]
+def check(
+    captures: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, side: str = "both", level: str = "MUST",
+    known: str | None = None, options: Options | None = None, allow_empty: bool = False,
+) -> Verdict:
+    """The verdict of `stompcap check` on captures (files, folders, globs), without Spark: which rules they tried, passed and failed.
+
+    `side` is client, server or both; `level` the mildest that counts: MUST, SHOULD or INFO; `known` the path of a baseline. Its `ok`
+    is false where a finding counts, nothing was judged (unless `allow_empty`), or an input could not be read, which `refused` names.
+    """
+    from stompcap.checking import check
+
+    return check(captures, side=side, level=level, known=known, options=options, allow_empty=allow_empty)
+
+
+__all__ = ["Dialogue", "Options", "StompcapError", "__version__", "check", "read", "run", "spark", "stomp", "tcp"]

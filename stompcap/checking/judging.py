@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from stompcap import rules, session
+from stompcap import rules as catalogue
+from stompcap import session
 from stompcap.assembly import Assembly, SessionAnalyser, captures
 from stompcap.assembly.parts import Sessions
 from stompcap.capture.find import find
@@ -25,6 +27,7 @@ from stompcap.tables.unknown_times import without_zero
 from stompcap.tables.words import DIRECTIONS, SIDES
 from stompcap.tcp.flows import in_wire_order
 from stompcap.unread import kinds
+from stompcap.visible import visible
 
 if TYPE_CHECKING:
     import os
@@ -45,7 +48,7 @@ class _Covering(SessionAnalyser):
         analysis = session.analyse(
             sessions.streams, sessions.raw_frames, sessions.frames, sessions.segments, self.order, sessions.stalls, self._session_options()
         )
-        return analysis.tables | rules.judge(analysis, settings) | {"coverage": coverage(analysis, settings)}
+        return analysis.tables | catalogue.judge(analysis, settings) | {"coverage": coverage(analysis, settings)}
 
 
 def check(
@@ -57,8 +60,7 @@ def check(
     `side`: client, server or both; `level`: MUST, SHOULD or INFO; `known`: path of a baseline. Raises UsageError for other words.
     `allow_empty`: it is `ok` where nothing was judged.
     """
-    side, level = demanded(side, level)
-    before = baseline.read(known) if known is not None else frozenset[str]()
+    asked = Asked.of(side, level, known, allow_empty=allow_empty)
     refused: list[str] = []
 
     def refuse(error: CaptureError) -> None:
@@ -67,30 +69,48 @@ def check(
     named = [paths] if isinstance(paths, str) or hasattr(paths, "__fspath__") else [*paths]
     options, packets = options or Options(), captures.Packets()
     captures.read(packets, find(map(str, named), refuse), options, refuse)
-    tables = _tables(packets, options)
-    found = _rules(tables, packets, options, SIDES if side == "both" else (side,))
-    found = baseline.marked(found, before)
-    remarks = [*packets.flaws, *packets.lacking, *_others(tables["streams"])]
+    verdict = verdict_of(tables_of(packets, options), packets.paths, options, asked)
+    return replace(verdict, refused=refused, remarks=[*packets.flaws, *packets.lacking, *verdict.remarks][:MOST_REMARKS])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a verdict is asked for: whose rules, from which level on, and the findings that are known."""
+
+    side: str = "both"
+    level: str = "MUST"
+    known: frozenset[str] = frozenset()
+    allow_empty: bool = False
+
+    @staticmethod
+    def of(side: str, level: str, known: str | None, *, allow_empty: bool) -> Asked:
+        """As words and the path of a baseline say it; raises UsageError for other words."""
+        side, level = side.lower(), level.upper()
+        if side not in CHOICES:
+            raise UsageError(f"side {visible(side, 40)}: must be {one_of(CHOICES)}")
+        if level not in LEVELS:
+            raise UsageError(f"level {visible(level, 40)}: must be {one_of(LEVELS)}")
+        return Asked(side, level, frozenset() if known is None else baseline.read(known), allow_empty)
+
+    @property
+    def sides(self) -> Sequence[str]:
+        """The sides whose rules are judged."""
+        return SIDES if self.side == "both" else (self.side,)
+
+
+def verdict_of(tables: Mapping[str, pa.Table], names: Sequence[str], options: Options, asked: Asked) -> Verdict:
+    """The verdict on sessions; `names` are those of captures, by their ids."""
+    rules = baseline.marked(_rules(tables, names, options, asked.sides), asked.known)
     sent = Counter(tables["frames"].column("direction").to_pylist())
+    frames = {one: sent[way] for one, way in zip(SIDES, DIRECTIONS, strict=True)}
     return Verdict(
-        side, level, packets.paths, refused, remarks[:MOST_REMARKS], found, _peers(tables["sessions"]),
-        {one: sent[way] for one, way in zip(SIDES, DIRECTIONS, strict=True)},
-        baseline.gone(found, before, SIDES if side == "both" else (side,)), allow_empty,
+        asked.side, asked.level, names, (), _others(tables["streams"]), rules, _peers(tables["sessions"]), frames,
+        baseline.gone(rules, asked.known, asked.sides), asked.allow_empty,
     )
 
 
-def demanded(side: str, level: str) -> tuple[str, str]:
-    """Side and level as they are spelled; raises UsageError for other words."""
-    side, level = side.lower(), level.upper()
-    if side not in CHOICES:
-        raise UsageError(f"side {side}: must be {one_of(CHOICES)}")
-    if level not in LEVELS:
-        raise UsageError(f"level {level}: must be {one_of(LEVELS)}")
-    return side, level
-
-
-def _tables(packets: captures.Packets, options: Options) -> dict[str, pa.Table]:
-    """All rows of the captures, by table."""
+def tables_of(packets: captures.Packets, options: Options) -> dict[str, pa.Table]:
+    """Tables KEPT of these packets; `coverage` is that of stompcap.rules.coverage, `raw_frames` have their octets."""
     schemas = {name: COVERAGE if name == "coverage" else TABLES[name].arrow for name in KEPT}
     found: dict[str, list[pa.Table]] = {name: [schema.empty_table()] for name, schema in schemas.items()}
     if packets.segments:
@@ -104,13 +124,13 @@ def _tables(packets: captures.Packets, options: Options) -> dict[str, pa.Table]:
     return {name: table if name == "coverage" else without_zero(TABLES[name], table) for name, table in joined.items()}
 
 
-def _rules(tables: Mapping[str, pa.Table], packets: captures.Packets, options: Options, sides: Sequence[str]) -> list[RuleVerdict]:
+def _rules(tables: Mapping[str, pa.Table], names: Sequence[str], options: Options, sides: Sequence[str]) -> list[RuleVerdict]:
     """Every rule in force, for each of the sides that it is about."""
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for row in (*tables["coverage"].to_pylist(), *_uncovered(tables, options)):
         counts[row["rule_id"], row["side"]].update({name: row[name] for name in ("applicable", "failed", "not_evaluable")})
     found: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-    for finding in findings_of(tables, packets.paths):
+    for finding in findings_of(tables, names):
         found[finding.rule_id, finding.side].append(finding)
     made = []
     for rule in in_force(options.settings):
