@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from stompcap.checking import wording
 from stompcap.checking.verdict import LEVELS, Finding, RuleVerdict, Verdict
+from stompcap.visible import visible
 
 KINDS = {"MUST": "error", "SHOULD": "warning", "INFO": "notice"}
 
@@ -32,7 +33,7 @@ def _annotation(verdict: Verdict, one: RuleVerdict, finding: Finding) -> str:
     """A finding; one that does not count is a notice, whatever its level."""
     example = finding.examples[0]
     kind = KINDS[finding.level] if verdict.counts(finding) else "notice"
-    where = f"file={value(example.capture)}," if example.capture is not None else ""
+    where = f"file={value(visible(example.capture))}," if example.capture is not None else ""
     name = value(f"{finding.rule_id} {finding.level} {finding.side}: {one.rule.title}")
     parts = [example.evidence, f"{wording.title(finding)}; {wording.rates(one)}", wording.place(example), example.frame, one.url]
     return f"::{kind} {where}title={name}::{message(chr(10).join(part for part in parts if part))}"
