@@ -77,8 +77,11 @@ def run(captures: Sequence[str], lake: str, *, options: Options | None = None, s
 
     Uses the given session, the active one or a new one. Raises StompcapError; unreadable inputs are named in the result.
     """
+    from stompcap import extras
     from stompcap.errors import EnvironmentProblem
     from stompcap.neighbour import hidden
+
+    extras.demand(extras.SPARK, "stompcap.run")
 
     try:
         from pipelines.job import Job

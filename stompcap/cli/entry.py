@@ -69,9 +69,11 @@ def outcome(signals: Signals | None = None) -> int:
 def _command() -> int:
     import typer
 
+    from stompcap.cli import needs
     from stompcap.cli.application import NAME
     from stompcap.cli.common import with_seconds
 
+    needs.demand(sys.argv[1:])
     try:
         app = _application()
         if f"_{NAME.upper()}_COMPLETE" in os.environ:  # a shell asks for words to complete

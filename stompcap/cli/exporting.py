@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from stompcap.cli import cells, streams
 from stompcap.errors import UsageError
-from stompcap.lake import open_tables, query
-from stompcap.lake import tables as lakes
-from stompcap.lake.paths import location
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -58,6 +55,10 @@ def named(lake: str, ids: Sequence[str], incident: str | None, around: str | Non
 
 def of_incident(lake: str, text: str) -> dict[str, Any]:
     """The row of an incident that names streams, by its id or the beginning of it."""
+    from stompcap.lake import open_tables
+    from stompcap.lake import tables as lakes
+    from stompcap.lake.paths import location
+
     digits = text.strip().lower()
     if not digits.isalnum():
         raise UsageError(f"{visible(text, 40)}: not an incident's id, nor the beginning of one")
@@ -75,6 +76,8 @@ def of_incident(lake: str, text: str) -> dict[str, Any]:
 
 def around(lake: str, frame: str, seconds: float) -> tuple[int, int]:
     """The times, in nanoseconds, some seconds around a frame: STREAM_ID:OFFSET or STREAM_ID:c2s:OFFSET."""
+    from stompcap.lake import query
+
     name, _, place = frame.partition(":")
     side, _, offset = place.rpartition(":")
     if not offset.isdigit() or side not in ("", "c2s", "s2c"):
@@ -173,6 +176,10 @@ class Exporting:
 
     def _has_layers(self, stream: Row) -> bool:
         """Whether something lies between TCP and STOMP, such as a balancer's PROXY header."""
+        from stompcap.lake import open_tables
+        from stompcap.lake import tables as lakes
+        from stompcap.lake.paths import location
+
         if self.names is None or not open_tables.is_there(location(self.lake, "transports")):
             return False
         return bool(lakes.small(self.lake, "transports", ["stream_id"], [("stream_id", "=", stream["stream_id"])]).num_rows)
@@ -181,6 +188,7 @@ class Exporting:
         """Write what the tables have of a stream that speaks STOMP; gives how many packets."""
         from stompcap.export import write_inner
         from stompcap.export.inner import ROWS
+        from stompcap.lake import query
 
         if stream["protocol"] != "stomp":
             raise UsageError(f"{stream['stream_id']}: shows no STOMP, so that no table has its bytes; --inner is for streams that do")
@@ -194,6 +202,7 @@ class Exporting:
 
 def secrets_of(lake: str, stream: dict[str, Any]) -> Options:
     """The options by which the secrets of a stream are known: the defaults, and the settings of the batch that it came with."""
+    from stompcap.lake import tables as lakes
     from stompcap.lake.batch_options import from_json
     from stompcap.options import Options
 

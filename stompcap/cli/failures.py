@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 
+from stompcap import extras
 from stompcap.errors import LakeBusy, StompcapError, UsageError
 
 UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
@@ -33,7 +34,10 @@ _ENVIRONMENT_SIGNS = (
 
 def explain(error: Exception, lake: str | None = None) -> tuple[str, int]:
     """The line to print and the exit code. `lake` is the one that was worked on: where it is damaged, the line says so."""
-    if lake is not None and not isinstance(error, UsageError | LakeBusy) and not hasattr(error, "format_message"):
+    if why := extras.lacking(error):
+        return why, ENVIRONMENT
+    with_lake = extras.has(extras.LAKE)
+    if lake is not None and with_lake and not isinstance(error, UsageError | LakeBusy) and not hasattr(error, "format_message"):
         from stompcap.lake import damage
 
         error = damage.explained(lake, error)
@@ -56,10 +60,11 @@ def explain(error: Exception, lake: str | None = None) -> tuple[str, int]:
 
     if why := hidden(error):
         return why, ENVIRONMENT
-    from stompcap.lake import stores
+    if with_lake:
+        from stompcap.lake import stores
 
-    if why := stores.problem(error):
-        return f"an object store failed: {why}; run again", ENVIRONMENT
+        if why := stores.problem(error):
+            return f"an object store failed: {why}; run again", ENVIRONMENT
     return f"unexpected {type(error).__name__}: {_first(text)} (run again with --verbose for the traceback)", UNFORESEEN
 
 

@@ -11,9 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from stompcap.incidents.lines import packets, since
-from stompcap.lake import open_tables, query
-from stompcap.lake.paths import location
-from stompcap.lake.query import Query
 from stompcap.tables.incidents import LEVELS, ORDER
 from stompcap.units import count, counted, moment
 from stompcap.visible import visible
@@ -32,6 +29,10 @@ SHORT = 8  # digits of a stream_id that are enough to find it
 
 def read(lake: str, spark: Callable[[], SparkSession], most: int, source: str | None = None) -> tuple[list[Row], dict[str, int]]:
     """The first incidents of a lake in their order, and how many there are of each level; nothing of a lake without such a table."""
+    from stompcap.lake import open_tables, query
+    from stompcap.lake.paths import location
+    from stompcap.lake.query import Query
+
     if not open_tables.is_there(location(lake, "incidents")):
         return [], {}
     rows = Query("rows", ("incidents",), f"SELECT * FROM incidents ORDER BY {ORDER} LIMIT {int(most)}")
@@ -43,6 +44,9 @@ def read(lake: str, spark: Callable[[], SparkSession], most: int, source: str | 
 
 def every(lake: str) -> list[Row]:
     """All incidents of a lake, in their order."""
+    from stompcap.lake import open_tables, query
+    from stompcap.lake.paths import location
+
     if not open_tables.is_there(location(lake, "incidents")):
         return []
     with query.opened({"incidents": query.whole(lake, "incidents")}) as database:
@@ -52,6 +56,9 @@ def every(lake: str) -> list[Row]:
 
 def of_session(lake: str, stream_id: str) -> list[Row]:
     """The incidents that a session is a sample of, in their order."""
+    from stompcap.lake import open_tables, query
+    from stompcap.lake.paths import location
+
     if not open_tables.is_there(location(lake, "incidents")):
         return []
     with query.opened({"incidents": query.whole(lake, "incidents")}) as database:

@@ -7,7 +7,6 @@ import shlex
 from typing import Any
 
 from stompcap.errors import UsageError
-from stompcap.lake import tables as lakes
 from stompcap.units import endpoint, moment
 from stompcap.visible import visible
 
@@ -22,6 +21,8 @@ def stream(lake: str, text: str) -> dict[str, Any]:
 
     Raises UsageError where there are none or several; the candidates are named.
     """
+    from stompcap.lake import tables as lakes
+
     digits = text.strip().lower()
     if not DIGITS.fullmatch(digits):
         raise UsageError(f"{visible(text, 40)}: not a stream id, nor the beginning of one; an id is 20 digits of 0-9 and a-f")

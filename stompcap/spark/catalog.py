@@ -11,9 +11,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from stompcap.errors import UsageError
-from stompcap.lake import remote
-from stompcap.lake.paths import location
-from stompcap.lake.tables import is_local
 from stompcap.tables import TABLES
 from stompcap.views import VIEWS
 
@@ -60,6 +57,10 @@ def register(spark: SparkSession, lake: str, catalog: str = CATALOG, schema: str
 
 def _uri(spark: SparkSession, lake: str, table: str) -> str:
     """The location of a table as a URI that Spark takes."""
+    from stompcap.lake import remote
+    from stompcap.lake.paths import location
+    from stompcap.lake.tables import is_local
+
     where = location(lake, table)
     if is_local(lake):
         return f"file:{os.path.abspath(where)}"

@@ -15,7 +15,6 @@ import pytest
 
 from stompcap import __version__
 from stompcap.cli import entry
-from stompcap.cli.commands import lake_commands
 from stompcap.cli.failures import explain
 from stompcap.cli.signals import SIGNALS
 from stompcap.cli.stderr import to_stderr
@@ -107,7 +106,7 @@ def test_each_kind_of_error(error: Exception, code: int, says: str, capsys: Said
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(lake_commands.lakes, "demand", fail)
+    monkeypatch.setattr("stompcap.lake.tables.demand", fail)
     monkeypatch.setattr(entry, "_command", fail)
     assert called(monkeypatch, "anything", "--json") == code
     said = capsys.readouterr()

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from stompcap import extras
 from stompcap.capture.uris import is_uri
 from stompcap.cli.commands import check_executors, check_places
 from stompcap.cli.commands.check import Check, first_line, guarded
@@ -34,14 +35,13 @@ def checks(
 
     `lake` is the lake whose disk is checked (the working folder where None), `master` the Spark master to try,
     `conf` settings for it, `captures` what a run would be given.
-    `start_spark` says whether to start a session and its executors, which takes some seconds.
+    `start_spark` says whether to start a session and its executors, which takes some seconds. Without the extra [spark], neither Java nor
+    Spark is looked at.
     """
     yield guarded("Python", _python)
     yield guarded("packages", _packages)
-    runtime = guarded("Java", _java)
-    yield runtime
-    delta = guarded("Delta's JARs", _delta)
-    yield delta
+    needs = [guarded("Java", _java), guarded("Delta's JARs", _delta)] if extras.has(extras.SPARK) else []
+    yield from needs
     if lake is None or not is_uri(lake):
         yield guarded("disk", lambda: _disk(lake))
         reached = True
@@ -57,13 +57,12 @@ def checks(
         yield guarded("clocks of the lake", lambda: _clocks(lake))
     yield guarded("temporary folder", _temporary)
     yield guarded("compiled kernels", _kernels)
-    if not start_spark:
+    if not start_spark or not needs:
         return
-    if runtime.ok and delta.ok:
-        yield from _spark(master, conf)
+    if missing := [one.name for one in needs if not one.ok]:
+        yield Check("Spark", False, f"not started without {missing[0]}", f"fix {missing[0]} first")
     else:
-        missing = "Java" if not runtime.ok else "Delta's JARs"
-        yield Check("Spark", False, f"not started without {missing}", f"fix {missing} first")
+        yield from _spark(master, conf)
 
 
 def _python() -> Check:
@@ -72,11 +71,16 @@ def _python() -> Check:
 
 
 def _packages() -> Check:
-    """Whether the installed delta-spark fits the installed pyspark: its JAR names both."""
+    """Which extras are installed, and whether the installed delta-spark fits the installed pyspark: its JAR names both."""
+    if not extras.has(extras.SPARK):
+        lake = extras.has(extras.LAKE)
+        missing = "" if lake else f"; to read a lake (show, sql, report), {extras.command(extras.LAKE)}"
+        found = f"pyarrow {version('pyarrow')}{missing}; to write one (run, watch), {extras.command(extras.SPARK)}"
+        return Check("packages", True, found)
     try:
         found = f"pyspark {version('pyspark')}, delta-spark {version('delta-spark')}, pyarrow {version('pyarrow')}"
     except PackageNotFoundError as error:
-        return Check("packages", False, f"{error.name} is not installed", "run pip install stompcap, or make setup")
+        return Check("packages", False, f"{error.name} is not installed", extras.command(extras.SPARK))
     spark = tuple(int(part) for part in version("pyspark").split(".")[:2])
     delta = tuple(int(part) for part in version("delta-spark").split(".")[:2])
     # Delta 4.1 came with Spark 4.1; Spark 4.2 needs 4.4.

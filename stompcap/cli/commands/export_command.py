@@ -15,7 +15,6 @@ from stompcap.cli.export_options import Form, Which
 from stompcap.cli.grouped import grouped
 from stompcap.cli.progress import on_stderr
 from stompcap.errors import UsageError
-from stompcap.lake import tables as lakes
 from stompcap.units import counted
 from stompcap.visible import visible
 
@@ -52,6 +51,7 @@ def export(
     """
     del verbose
     from stompcap.cli import exporting
+    from stompcap.lake import tables as lakes
 
     if form.original and (form.inner or form.anonymise):
         raise UsageError(f"--original and {'--inner' if form.inner else '--anonymise'} exclude each other: say one of them")
@@ -82,6 +82,8 @@ def export(
 
 def known(lake: str, stream_id: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The row of a stream, by its id or the beginning of it, and those of the captures of its source; raises as `streams.stream`."""
+    from stompcap.lake import tables as lakes
+
     row = streams.stream(lake, stream_id)
     captures: list[dict[str, Any]] = lakes.small(lake, "captures", filters=[("source", "=", row["source"])]).to_pylist()
     return row, captures

@@ -17,7 +17,6 @@ from stompcap.cli.moments import moment
 from stompcap.cli.progress import on_stderr
 from stompcap.cli.stderr import to_stderr
 from stompcap.errors import UsageError
-from stompcap.lake import tables as lakes
 from stompcap.units import count, counted
 from stompcap.visible import visible
 
@@ -69,6 +68,8 @@ def forget(
 
     Their bytes leave the disk with the next `stompcap maintain --retain-hours 0`; docs/retention.md has the details.
     """
+    from stompcap.lake import tables as lakes
+
     _demand_some(which)
     asks = not (yes or dry_run)
     if asks and (verbosity.as_json or not sys.stdin.isatty()):

@@ -15,7 +15,6 @@ from stompcap.cli.grouped import grouped
 from stompcap.cli.moments import nanoseconds
 from stompcap.cli.progress import on_stderr
 from stompcap.errors import UsageError
-from stompcap.lake import tables as lakes
 from stompcap.options import one_of
 from stompcap.units import count, size
 from stompcap.visible import visible
@@ -88,6 +87,7 @@ def report(
 ) -> None:
     """Write one self-contained HTML page: incidents, destinations over time, who, brokers, rules; with a part for each capture point."""
     del verbose, log_format
+    from stompcap.lake import tables as lakes
     from stompcap.report import write
 
     in_zone = common.times_in(time_zone)
@@ -131,6 +131,7 @@ def maintain(
     """Merge small files, clustered by time and stream, and remove files that no table uses any more, and old logs."""
     from pipelines.locking import lock
     from stompcap.lake import damage, maintenance, other_writers
+    from stompcap.lake import tables as lakes
     from stompcap.tables import TABLES
 
     lakes.demand(lake)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from stompcap import extras
 from stompcap.cli import common
 from stompcap.errors import EnvironmentProblem
 
@@ -19,6 +20,7 @@ Into = Annotated[
     typer.Option("--into-environment", help="Compile for any processor of this architecture, into the Python environment to be packed."),
 ]
 TENTHS = 10
+ARCHIVE = "class-data archive of the JVM"
 
 
 def _kernels(report: Report) -> int:
@@ -44,7 +46,7 @@ def _classes(report: Report) -> int:
         return -1
 
 
-STEPS: tuple[Step, ...] = (("compiled kernels", _kernels), ("class-data archive of the JVM", _classes))
+STEPS: tuple[Step, ...] = (("compiled kernels", _kernels), (ARCHIVE, _classes))
 INTO_ENVIRONMENT: tuple[Step, ...] = (("compiled kernels", _kernels_for_all),)
 
 
@@ -57,6 +59,8 @@ def prepare(into_environment: Into = False, quiet: common.Quiet = False, verbose
     """Prepare once what runs would otherwise wait for: compiled kernels and a class-data archive for the JVM. Quick if already done."""
     del verbose
     for name, step in INTO_ENVIRONMENT if into_environment else STEPS:
+        if name == ARCHIVE and not extras.has(extras.SPARK):
+            continue
         with _progress(name, quiet) as report:
             count = step(report)
         if not quiet and count >= 0:

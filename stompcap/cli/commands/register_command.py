@@ -10,7 +10,6 @@ import typer
 from stompcap.cli import common
 from stompcap.cli.stderr import to_stderr
 from stompcap.errors import EnvironmentProblem
-from stompcap.lake import tables as lakes
 from stompcap.spark.catalog import CATALOG, SCHEMA
 from stompcap.units import counted
 from stompcap.visible import visible
@@ -39,6 +38,7 @@ def register_lake(
     del verbose
     from pyspark.errors import PySparkException
 
+    from stompcap.lake import tables as lakes
     from stompcap.spark import catalog as metastore
 
     lakes.demand(lake)

@@ -19,8 +19,6 @@ from stompcap.cli.progress import on_stderr
 from stompcap.cli.stderr import note, to_stderr
 from stompcap.cli.summary import summary
 from stompcap.errors import UsageError
-from stompcap.lake import open_tables
-from stompcap.lake import tables as lakes
 from stompcap.options import Options, one_of
 from stompcap.tables import words
 from stompcap.tables.levels import SPELLED
@@ -100,6 +98,8 @@ def run(
 
 def connections(again: common.Again, lake: str, source: str) -> Wanted | None:
     """Which connections are to be computed again; raises UsageError where the options do not say that, or name none of the source."""
+    from stompcap.lake import tables as lakes
+
     if not again.reprocess:
         for option, value in (("--stream", again.stream), ("--from", again.since), ("--to", again.until)):
             if value:
@@ -194,6 +194,9 @@ def perform(
     wanted: Wanted | None = None,
 ) -> None:
     """Run stages, print their results and end with the right code."""
+    from stompcap.lake import open_tables
+    from stompcap.lake import tables as lakes
+
     gates = RUN_GATES if len(stages) > 1 else GATES
     for gate in fail_on or ():
         if gate not in gates:

@@ -17,10 +17,6 @@ from stompcap.cli.dialogue_options import Frames, Output
 from stompcap.cli.grouped import grouped
 from stompcap.cli.printing import Enough, Printer, form_of
 from stompcap.errors import UsageError
-from stompcap.lake import open_tables, query, sources
-from stompcap.lake import tables as lakes
-from stompcap.lake.older_rows import older_rows
-from stompcap.lake.paths import location
 from stompcap.tables.levels import SPELLED
 from stompcap.units import duration, endpoint, moment, size
 from stompcap.visible import visible
@@ -35,7 +31,6 @@ Rows = Annotated[int, typer.Option("--rows", min=1, max=1000, help="Rows of each
 FRAMES, OUTPUT = Frames(), Output()
 TIMES, DURATIONS = ("opened", "first", "last"), ("duration_us", "p50_us", "max_us")
 SHORT = 60  # characters of a cell
-HAPPENED = Section("Incidents", query.Query("incidents", ("incidents",), ""), "")
 
 
 def register(app: typer.Typer) -> None:
@@ -58,6 +53,8 @@ def show(
     Wireshark.
     """
     del verbose
+    from stompcap.lake import tables as lakes
+
     form = form_of(output.form, as_json=output.as_json)
     if frames != FRAMES and stream_id is None:
         raise UsageError("--command, --only, --level and the like select frames of one session; name it: stompcap show STREAM_ID")
@@ -104,6 +101,9 @@ def _session(lake: str, stream_id: str, frames: Frames, output: Output, form: st
 def of_lake(lake: str, stream_id: str, *, with_raw: bool = False) -> Dialogue:
     """A session of a lake, by its id or the beginning of it; raises UsageError where there is none."""
     from stompcap.cli.dialogue.lines import COLUMNS, dialogues
+    from stompcap.lake import open_tables
+    from stompcap.lake import tables as lakes
+    from stompcap.lake.paths import location
 
     stream = streams.stream(lake, stream_id)
     name = stream["stream_id"]
@@ -128,10 +128,15 @@ def of_lake(lake: str, stream_id: str, *, with_raw: bool = False) -> Dialogue:
 
 def _overview(lake: str, wanted: tuple[Section, ...], form: str, source: str | None, most: int) -> None:
     """Print the tables of the overview, those of one capture point after those of another."""
+    from stompcap.lake import open_tables, query, sources
+    from stompcap.lake.older_rows import older_rows
+    from stompcap.lake.paths import location
+
     there = {name for one in wanted for name in one.query.tables if open_tables.is_there(location(lake, name))}
     asked = [one for one in wanted if there.issuperset(one.query.tables)]
     points, spark = sources.selected(lake, source), common.session(None, None)
     names = sources.names(lake)
+    told = Section("Incidents", query.Query("incidents", ("incidents",), ""), "")
     answers: list[tuple[str | None, Section, list[dict[str, Any]]]] = []
     for point in points if form != "text" else points[: sources.MOST]:
         found = query.ask(lake, [one.query for one in asked], spark, source=point)
@@ -139,7 +144,7 @@ def _overview(lake: str, wanted: tuple[Section, ...], form: str, source: str | N
         if form == "text":
             _incidents(happened, f", source {visible(point)}" if point is not None and len(names) > 1 else "")
         else:
-            answers += [(point if point is not None else names[0] if names else None, HAPPENED, [dict(row) for row in happened[0]])]
+            answers += [(point if point is not None else names[0] if names else None, told, [dict(row) for row in happened[0]])]
         answers += [(point if point is not None else names[0] if names else None, one, found[one.query.name].to_pylist()) for one in asked]
     if form == "csv":
         _csv(answers)

@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from stompcap.lake.query import Query
 from stompcap.tables.outcomes import ASKING, DIRECT, NOT_SETTLED, RESIDENCE, WAITING
+
+if TYPE_CHECKING:
+    from stompcap.lake.query import Query
 
 ROWS = 10
 """Rows of each table."""
@@ -32,6 +35,8 @@ _SESSION = """
 
 def sections(rows: int = ROWS) -> tuple[Section, ...]:
     """The tables in order, of at most so many rows."""
+    from stompcap.lake.query import Query
+
     limit = f"LIMIT {int(rows)}"
     session = "stompcap show {first} --lake {lake}"
     return (

@@ -13,8 +13,6 @@ import typer
 from stompcap import zones
 from stompcap.cli import common, render
 from stompcap.errors import UsageError
-from stompcap.lake import statement, statement_errors
-from stompcap.lake import tables as lakes
 from stompcap.units import counted
 from stompcap.visible import visible
 
@@ -68,6 +66,9 @@ def sql(
 ) -> None:
     """Query the lake in SQL, read-only; without a query on a terminal: an interactive shell."""
     del verbose
+    from stompcap.lake import statement
+    from stompcap.lake import tables as lakes
+
     if style not in render.FORMATS:
         raise UsageError(f"--format {style}: must be one of {', '.join(render.FORMATS)}")
     in_zone = common.times_in(time_zone)
@@ -103,6 +104,8 @@ def sql(
 
 def answer(ask: Ask, one: str, style: str, limit: int) -> None:
     """Print the answer to a statement; UsageError with what is wrong with it."""
+    from stompcap.lake import statement_errors
+
     try:
         with ask(one) as (columns, rows):
             if style not in CUT:
@@ -142,6 +145,8 @@ def described(ask: Ask, name: str) -> list[str]:
 
 def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None, attach: list[str]) -> Ask:
     """What answers: Spark where asked for, else DuckDB."""
+    from stompcap.lake import tables as lakes
+
     if not (spark or master is not None or conf):
         from stompcap.lake.attached import attached
         from stompcap.lake.reading import answered
@@ -158,6 +163,7 @@ def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None, 
 
 @contextmanager
 def _by_spark(session: SparkSession, one: str) -> Iterator[Answer]:
+    from stompcap.lake import statement
     from stompcap.spark import row_times
 
     session.conf.set("spark.sql.session.timeZone", zones.name())

@@ -16,8 +16,6 @@ from stompcap.cli.rounds import COUNTED, Rounds
 from stompcap.cli.stderr import note, to_stderr
 from stompcap.cli.told_by_command import words_of
 from stompcap.errors import CaptureError, UsageError
-from stompcap.lake import tables as lakes
-from stompcap.lake.query import whole
 from stompcap.options import Options
 from stompcap.visible import visible
 
@@ -92,6 +90,8 @@ def _endless(
     verbosity: common.Verbosity, tells: list[str] | None,
 ) -> None:
     """Start the session, then do round after round; `tells` is the program that is told of incidents."""
+    from stompcap.lake import tables as lakes
+
     common.keep_replaced(where)
     from pipelines.watching.exporter import Exporter, serve
 
@@ -143,6 +143,8 @@ def _endless(
 
 def counted(lake: str) -> dict[str, int]:
     """How many rows the tables have that a round's line counts, by their logs."""
+    from stompcap.lake.query import whole
+
     return {table: whole(lake, table).rows for table in COUNTED}
 
 
