@@ -7,14 +7,16 @@
 
 from __future__ import annotations
 
+from pipelines.incidents.consumer_minutes import SHORT_S
 from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS, alike, error_text, many
 from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
+from stompcap.incidents.facts import OFTEN
 from stompcap.options import STOMP_PORTS
 
-EQUAL, EQUAL_WITHIN_S = 3, 600
-"""So many refusals, resets or ERRORs of one client within so many seconds are an incident."""
+EQUAL, EQUAL_WITHIN_S = OFTEN, 600
+"""So many unanswered CONNECTs or resets of one client within so many seconds are an incident; of refusals and ERRORs fewer are a note."""
 
-LOOPS, LOOP_WITHIN_S, SHORT_S = 5, 600, 120
+LOOPS, LOOP_WITHIN_S = 5, 600
 """So many connections of a client, none of which lives longer than `SHORT_S` or ends as it should, are a loop."""
 
 STORM, STORM_TIMES, STORM_PAST_MINUTES, STORM_LEAST_MINUTES = 60, 10, 60, 2
@@ -33,10 +35,10 @@ _SESSIONS = "FROM sessions s JOIN streams p ON p.stream_id = s.stream_id"
 _ENDS = "FROM ends s JOIN streams p ON p.stream_id = s.stream_id"
 _TEXT = error_text()
 
-REFUSED = many(f"""
+REFUSED = f"""
     SELECT {_OF_SESSION}, {alike(_TEXT)} AS what, {_TEXT} AS text, s.opened_ns AS begin_ns, {_ENDED} AS end_ns, 0 AS messages,
            {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction, 0 AS stream_offset
-    {_SESSIONS} WHERE s.outcome = 'refused'""", EQUAL, EQUAL_WITHIN_S)  # fmt: skip
+    {_SESSIONS} WHERE s.outcome = 'refused' AND s.opened_ns IS NOT NULL"""
 """CONNECTs answered with an ERROR."""
 
 UNANSWERED = many(f"""
@@ -111,9 +113,9 @@ STORMS = _storm(SUBJECT_KIND, SUBJECT, 0) + " UNION ALL " + _storm("'client'", "
 Not those behind a stop of the broker: there everyone comes back.
 """
 
-ERRORS = many(f"""
+ERRORS = f"""
     SELECT {_OF_SESSION}, {alike(_TEXT)} AS what, {_TEXT} AS text, {_ENDED} AS begin_ns, {_ENDED} AS end_ns, 0 AS messages,
            {NO_NUMBER} AS amount, s.stream_id, {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset
-    {_ENDS} WHERE s.error_message IS NOT NULL AND s.outcome <> 'refused' AND s.cause NOT IN ('broker_stop', 'idle_cut')""",
-    EQUAL, EQUAL_WITHIN_S)  # fmt: skip
+    {_ENDS} WHERE s.error_message IS NOT NULL AND s.outcome <> 'refused' AND s.cause NOT IN ('broker_stop', 'idle_cut')
+      AND {_ENDED} IS NOT NULL"""
 """Sessions that got an ERROR, by what it says."""

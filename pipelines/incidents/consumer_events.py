@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from pipelines.incidents.consumer_minutes import DAY_MINUTES, DELIVERED, MANY_CONNECTIONS, MINUTE_NS
+from pipelines.incidents.consumer_minutes import AGAIN, AGAIN_SHARE, DAY_MINUTES, DELIVERED, MANY_CONNECTIONS, MINUTE_NS
 from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
 from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
 from stompcap.tables.consumers import CONSUMER_STALLS
@@ -19,9 +19,9 @@ LEFT, LEFT_SESSIONS, LEFT_WITHIN_S, LIVED_S = 10, 3, 3600, 120
 Sessions that end in the same minute, as instances of a service do when it is deployed, are one time.
 """
 
-AGAIN, AGAIN_SHARE, FEW_CONTENTS, NEAR = 5, 0.2, 3, 2
-"""So many redeliveries in a minute, that share of its messages: a loop; of no more than so many contents: poison. What a broker
-that was away delivers again, within `NEAR` minutes, is neither."""
+FEW_CONTENTS, NEAR = 3, 2
+"""Many redeliveries in a minute are a loop; of no more than so many contents: poison. What a broker that was away delivers again, within
+`NEAR` minutes, is neither."""
 
 _OF_SESSION = f"p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
 
@@ -70,7 +70,7 @@ STALLED = f"""
                AND (m.minute <= floor(t.end_ns / {MINUTE_NS}.0) OR t.ended_by NOT IN ('ack', 'nack'))
                GROUP BY t.stream_id, t.begin_ns) b ON b.stream_id = t.stream_id AND b.begin_ns = t.begin_ns
     WHERE NOT t.uncertain AND u.usual_us IS NOT NULL AND t.stalled_ms >= {STALLED_TIMES} * u.usual_us / 1e3
-      AND t.ended_by <> 'unsubscribe'"""
+      AND t.ended_by <> 'unsubscribe' AND (t.ended_by IN ('ack', 'nack') OR t.stream_id NOT IN (SELECT stream_id FROM cuts))"""
 """Times in which a consumer with messages in flight, which had settled some before, settled none; until one consumes there again."""
 
 HELD = """
@@ -110,7 +110,8 @@ GONE = f"""
                JOIN subscribing u ON u.source = p.source AND u.destination_name = o.destination_name AND u.subscribed_ns > s.closed_ns
                WHERE s.cause = 'heartbeat_client' GROUP BY p.source, u.destination_name, s.closed_ns) n
     ON n.source = p.source AND n.destination_name = u.destination_name AND n.lost_ns = s.closed_ns
-    WHERE s.cause = 'heartbeat_client' AND s.stream_id NOT IN (SELECT stream_id FROM deliveries WHERE {NOT_SETTLED.sql()})"""
+    WHERE s.cause = 'heartbeat_client' AND s.stream_id NOT IN (SELECT stream_id FROM deliveries WHERE {NOT_SETTLED.sql()})
+      AND s.stream_id NOT IN (SELECT stream_id FROM cuts)"""
 """Consumers whose connection ended for want of heart-beats, with nothing in flight (else they are stalled)."""
 
 LEFT_UNACKNOWLEDGED = f"""
@@ -126,7 +127,8 @@ LEFT_UNACKNOWLEDGED = f"""
             JOIN (SELECT stream_id, destination_name, count(*) AS unsettled, min(stream_offset) AS stream_offset FROM deliveries
                   WHERE {NOT_SETTLED.sql()} GROUP BY stream_id, destination_name) d ON d.stream_id = s.stream_id
             WHERE s.closed_ns - s.opened_ns >= {LIVED_S * SECOND_NS} AND s.gap_octets = 0
-              AND s.cause NOT IN ('broker_stop', 'heartbeat_client', 'capture_end')) closed
+              AND s.cause NOT IN ('broker_stop', 'heartbeat_client', 'capture_end')
+              AND s.stream_id NOT IN (SELECT stream_id FROM cuts)) closed
         WINDOW near AS (PARTITION BY source, subject_kind, subject, what ORDER BY begin_ns
                         RANGE BETWEEN {LEFT_WITHIN_S * SECOND_NS} PRECEDING AND {LEFT_WITHIN_S * SECOND_NS} FOLLOWING)) counted
     WHERE times >= {LEFT_SESSIONS} AND lost >= {LEFT}"""

@@ -10,6 +10,9 @@ from __future__ import annotations
 from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
 from stompcap.tables.outcomes import MEASURED
 
+TIMED = f"{MEASURED.sql('d')} AND d.redelivered IS NOT TRUE"
+"""Deliveries whose time counts: one that comes again, and goes back, is an incident of its own kind."""
+
 DAY_MINUTES = 1440
 LEAST_MESSAGES, LEAST_MINUTES = 5, 2
 """Minutes with fewer messages say nothing, and nor does a past of fewer such minutes."""
@@ -20,8 +23,11 @@ SLOWER, SLOWER_US = 4, 50_000
 THAN_USUAL, AT_ONCE, NEAR, NEAR_MINUTES = 3, 10, 5, 2
 """And so many times the usual one; a single minute only if it is `AT_ONCE` times the best, else so many of those that are near."""
 
-MANY_CONNECTIONS = 3
-"""A consumer that had so many connections in a minute near is in a loop: what it takes says nothing of its work."""
+MANY_CONNECTIONS, SHORT_S = 3, 120
+"""A consumer that had so many connections of so many seconds at most in a minute near is in a loop, and what it takes says nothing."""
+
+AGAIN, AGAIN_SHARE = 5, 0.2
+"""So many messages that come again, or transactions that are rolled back, in a minute, and that share of all, are many."""
 
 MINUTE_NS = 60_000_000_000
 DAYS = (
@@ -36,11 +42,13 @@ PAST = f"RANGE BETWEEN {DAY_MINUTES} PRECEDING AND 1 PRECEDING"
 CONSUMER_MINUTES = f"""
     SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, d.destination_name, s.server_product,
            {DELIVERED} AS minute, count(*) AS messages,
-           count(DISTINCT d.stream_id) AS connections, sum(CASE WHEN d.redelivered THEN 1 ELSE 0 END) AS redelivered,
-           sum(CASE WHEN {MEASURED.sql("d")} THEN 1 ELSE 0 END) AS measured,
-           percentile_cont(0.5) WITHIN GROUP (ORDER BY CASE WHEN {MEASURED.sql("d")} THEN coalesce(d.service_us, d.ack_latency_us) END)
+           count(DISTINCT d.stream_id) AS connections,
+           count(DISTINCT CASE WHEN s.closed_ns - s.opened_ns <= {SHORT_S}000000000 THEN d.stream_id END) AS short_ones,
+           sum(CASE WHEN d.redelivered THEN 1 ELSE 0 END) AS redelivered,
+           sum(CASE WHEN {TIMED} THEN 1 ELSE 0 END) AS measured,
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY CASE WHEN {TIMED} THEN coalesce(d.service_us, d.ack_latency_us) END)
                AS service_us,
-           sum(CASE WHEN {MEASURED.sql("d")} THEN coalesce(d.service_us, d.ack_latency_us) ELSE 0 END) AS busy_us
+           sum(CASE WHEN {TIMED} THEN coalesce(d.service_us, d.ack_latency_us) ELSE 0 END) AS busy_us
     FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
     WHERE d.delivered_ns > 0
     GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}"""
@@ -48,7 +56,7 @@ CONSUMER_MINUTES = f"""
 CONSUMER_PAST = f"""
     SELECT *, min(CASE WHEN measured >= {LEAST_MESSAGES} THEN service_us END) OVER past AS best_us,
            count(CASE WHEN measured >= {LEAST_MESSAGES} THEN 1 END) OVER past AS past_minutes,
-           max(connections) OVER (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute
+           max(short_ones) OVER (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute
                                   RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING) AS most_connections
     FROM consumer_minutes
     WINDOW past AS (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute {PAST})"""

@@ -52,6 +52,7 @@ DESTINATION_PAST = f"""
 
 EXPLAINED = f"""
     SELECT source, destination_name, minute FROM slow_minutes WHERE slow OR most_connections >= {MANY_CONNECTIONS}
+    UNION SELECT source, destination_name, minute FROM instances
     UNION SELECT t.source, t.destination_name, CAST(floor(t.begin_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t
     UNION SELECT t.source, t.destination_name, CAST(floor(t.end_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t
 """

@@ -53,8 +53,9 @@ HEARTBEATS = f"""
     ON g.stream_id = s.stream_id AND g.direction = CASE WHEN s.cause = 'heartbeat_client' THEN 'c2s' ELSE 's2c' END
     LEFT JOIN (SELECT stream_id, direction, max(cut_off_after_intervals) AS intervals FROM heartbeats GROUP BY stream_id, direction) h
     ON h.stream_id = s.stream_id AND h.direction = CASE WHEN s.cause = 'heartbeat_client' THEN 'c2s' ELSE 's2c' END
-    WHERE s.cause = 'heartbeat_server'
-       OR (s.cause = 'heartbeat_client' AND s.stream_id NOT IN (SELECT stream_id FROM subscriptions))"""
+    WHERE (s.cause = 'heartbeat_server'
+           OR (s.cause = 'heartbeat_client' AND s.stream_id NOT IN (SELECT stream_id FROM subscriptions)))
+      AND s.stream_id NOT IN (SELECT stream_id FROM cuts)"""
 """Connections that one side closed because the other missed its heart-beats. Clients with a subscription are consumers that are gone."""
 
 _ASKS_S = "CAST(nullif(regexp_extract(s.cause_evidence, 'for ([0-9.]+) s the', 1), '') AS DOUBLE)"
@@ -65,7 +66,8 @@ VANISHED = f"""
            CASE WHEN {_CLIENT_GONE} THEN 'client' ELSE 'broker' END AS what, {NO_TEXT} AS text,
            CAST(s.last_ns - {_ASKS_S} * 1e9 AS BIGINT) AS begin_ns, CAST(NULL AS BIGINT) AS end_ns, 0 AS messages,
            {_ASKS_S} AS amount, s.stream_id, {_NOWHERE}
-    {_ENDS} {_UNSETTLED} WHERE s.cause = 'vanished' AND {_ASKS_S} IS NOT NULL AND coalesce(d.unsettled, 0) = 0"""
+    {_ENDS} {_UNSETTLED} WHERE s.cause = 'vanished' AND {_ASKS_S} IS NOT NULL AND coalesce(d.unsettled, 0) = 0
+      AND s.stream_id NOT IN (SELECT stream_id FROM cuts)"""
 """Connections that one side repeats itself on to their last packet, without an answer of the other. With messages in flight it is a
 consumer that is stalled."""
 

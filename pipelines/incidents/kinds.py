@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from pipelines.incidents import connection_events as connections
 from pipelines.incidents import consumer_events as consumers
+from pipelines.incidents import cut_events as cuts
 from pipelines.incidents import destination_events as destinations
 from pipelines.incidents import end_events as ends
+from pipelines.incidents import instance_events as instances
 from pipelines.incidents import rule_events as rules
+from pipelines.incidents import transaction_events as transactions
 from pipelines.incidents import wire_events as wire
 
 MINUTE, DAY = 60, 86_400
@@ -35,14 +38,18 @@ KINDS = (
     Kind("broker_stop", ends.BROKER_STOPPED, MINUTE),
     Kind("broker_slow", destinations.BROKER_SLOW, 5 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("broker_still", destinations.BROKER_STILL, MINUTE, frame=None, traffic=True),
+    Kind("cut_together", cuts.CUT_TOGETHER, MINUTE),
     Kind("no_consumer", destinations.NO_CONSUMER, 10 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("consumer_gone", consumers.GONE, MINUTE, traffic=True),
     Kind("consumer_stalled", "SELECT * FROM stalled", MINUTE, frame=None, traffic=True),
     Kind("consumer_slow", consumers.SLOW, 5 * MINUTE, lasts=True, traffic=True),
+    Kind("instance_slow", instances.SLOW_INSTANCE, 5 * MINUTE, lasts=True, traffic=True),
     Kind("producer_faster", destinations.PRODUCER_FASTER, 15 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("backlog", "SELECT * FROM backlogs", 15 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("late_messages", destinations.LATE_MESSAGES, 5 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("slow_confirms", destinations.SLOW_CONFIRMS, 5 * MINUTE, lasts=True, frame=None, traffic=True),
+    Kind("uncommitted", transactions.UNCOMMITTED, MINUTE, traffic=True),
+    Kind("rolled_back", transactions.ROLLED_BACK, 5 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("left_unacknowledged", consumers.LEFT_UNACKNOWLEDGED, 60 * MINUTE, lasts=True, traffic=True),
     Kind("redelivery_loop", consumers.REDELIVERY_LOOP, 5 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("poison_message", consumers.POISON_MESSAGE, 5 * MINUTE, lasts=True, frame=None, traffic=True),
@@ -68,7 +75,7 @@ KINDS = (
     Kind("capture_tls", rules.CLOSED_TLS, DAY, frame=None),
 )
 TABLES = (
-    "captures", "streams", "sessions", "subscriptions", "deliveries", "sends", "destination_minutes", "heartbeats",
-    "heartbeat_violations", "stalls", "compliance", "compliance_findings", "rules", "transports",
+    "captures", "streams", "sessions", "subscriptions", "deliveries", "sends", "transactions", "frames", "destination_minutes",
+    "heartbeats", "heartbeat_violations", "stalls", "compliance", "compliance_findings", "rules", "transports",
 )  # fmt: skip
 """Tables that these kinds are told by."""

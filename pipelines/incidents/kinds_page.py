@@ -9,9 +9,11 @@ import sys
 from pipelines.incidents import connection_events as connections
 from pipelines.incidents import consumer_events as consumers
 from pipelines.incidents import consumer_minutes as minutes
+from pipelines.incidents import cut_events as cuts
 from pipelines.incidents import destination_events as destinations
 from pipelines.incidents import end_events as ends
 from pipelines.incidents import rule_events as rules
+from pipelines.incidents import transaction_events as transactions
 from pipelines.incidents import wire_events as wire
 from pipelines.incidents.islands import SAMPLES
 from pipelines.incidents.kinds import DAY, KINDS, MINUTE
@@ -77,7 +79,9 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
     return {
         "consumer_slow": (
             f"The median time that a consumer takes for a message of a destination (its own time, without the network and without those before it) is in a minute {minutes.SLOWER} times that of {past}, {minutes.THAN_USUAL} times the usual one, and {_ms(minutes.SLOWER_US)} more, in {minutes.NEAR_MINUTES} minutes or {minutes.AT_ONCE} times as long in one; "
-            f"minutes of fewer than {minutes.LEAST_MESSAGES} messages, or near one with {minutes.MANY_CONNECTIONS} connections, say nothing", "critical", ""),
+            f"minutes of fewer than {minutes.LEAST_MESSAGES} messages, or near one with {minutes.MANY_CONNECTIONS} connections of {minutes.SHORT_S} s at most, say nothing", "critical", ""),
+        "instance_slow": (
+            f"The same of one connection of a login that has several at a destination, against the best of the others in the same minute: {minutes.SLOWER} times, {_ms(minutes.SLOWER_US)} more, in {minutes.NEAR_MINUTES} minutes or {minutes.AT_ONCE} times as long in one. It is named by its address, with the port where several share it", "critical", ""),
         "consumer_stalled": (
             f"A consumer with messages in flight, which had settled some before, settled none for {consumers.STALLED_TIMES} times as long as it usually takes for one (view [`consumer_stalls`](tables.md)); it did not unsubscribe", "critical", ""),
         "consumer_gone": ("The broker closed a consumer's connection because its heart-beats did not come; nothing was in flight, else it is stalled. It ends when the destination is subscribed to again", "critical", ""),
@@ -98,25 +102,31 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
             "a network between capture point and broker that was down"),
         "slow_confirms": (
             f"The 95th percentile of the time to the RECEIPT of a SEND is {destinations.CONFIRMED_TIMES} times the best of the day before and {_ms(destinations.CONFIRMED_US)} more, in {destinations.CONFIRMED_MINUTES} minutes", "warning", ""),
+        "uncommitted": (
+            f"A transaction with SENDs or ACKs that was neither committed nor aborted for {transactions.OPEN_S} s, or that ended with its connection and {transactions.OPEN_MESSAGES} of them", "warning", ""),
+        "rolled_back": (
+            f"{minutes.AGAIN} transactions and {_percent(minutes.AGAIN_SHARE)} of a client's in a minute were aborted, and its broker delivered nothing again", "warning", ""),
         "left_unacknowledged": (
             f"Sessions of a client, each of {consumers.LIVED_S} s or more, ended in {consumers.LEFT_SESSIONS} minutes within {_quiet(consumers.LEFT_WITHIN_S)} with {consumers.LEFT} messages in flight together; shorter ones are a loop, and those of one minute a deployment", "warning", ""),
         "redelivery_loop": (
-            f"{consumers.AGAIN} messages and {_percent(consumers.AGAIN_SHARE)} of what a consumer got in a minute had been delivered before; not within {consumers.NEAR} minutes of a broker's stop", "warning", ""),
+            f"{minutes.AGAIN} messages and {_percent(minutes.AGAIN_SHARE)} of what a consumer got in a minute had been delivered before; not within {consumers.NEAR} minutes of a broker's stop", "warning", ""),
         "poison_message": (f"The same, of at most {consumers.FEW_CONTENTS} contents", "warning", ""),
     }  # fmt: skip
 
 
 def _of_connections() -> dict[str, tuple[str, str, str]]:
+    few = f"warning from {connections.EQUAL} of a client on, else note"
     equal = f"{connections.EQUAL} of a client within {_quiet(connections.EQUAL_WITHIN_S)}"
     return {
-        "refused": (f"CONNECTs that are answered with the same ERROR (digits aside): {equal}", "warning", ""),
+        "refused": ("CONNECTs that are answered with the same ERROR (digits aside)", few, ""),
         "unanswered": (f"CONNECTs without an answer up to the close, no byte being missing: {equal}", "warning", ""),
         "connect_refused": (f"TCP connections that a RST refuses, while the broker is not known to be stopped: {equal}. They carry no login: the address is the subject, and its login is named if it has had one alone", "warning", ""),
-        "reconnect_loop": (f"{connections.LOOPS} connections of a client within {_quiet(connections.LOOP_WITHIN_S)}, each of {connections.SHORT_S} s at most, that ended without DISCONNECT, ERROR or another reason of this table", "warning", ""),
+        "reconnect_loop": (f"{connections.LOOPS} connections of a client within {_quiet(connections.LOOP_WITHIN_S)}, each of {minutes.SHORT_S} s at most, that ended without DISCONNECT, ERROR or another reason of this table", "warning", ""),
         "storm": (f"{connections.STORM} connections of a client (or of an address, with {connections.STORM // 2} logins) in a minute, and {connections.STORM_TIMES} times the mean of the {connections.STORM_PAST_MINUTES} minutes before, {connections.STORM_LEAST_MINUTES} of which were captured; not within {_quiet(connections.AFTER_STOP_S)} of a broker's stop", "warning", ""),
-        "errors": (f"ERRORs after CONNECTED that say the same: {equal}", "warning", ""),
+        "errors": ("ERRORs after CONNECTED that say the same", few, ""),
         "broker_stop": ("A broker closed several connections within a second and then answered nobody: `close_cause` `broker_stop`. It ends with the next CONNECTED", "critical", "a maintenance that was planned"),
         "vanished": ("A connection on which one side repeats itself to its last packet, and the other answers no more (`close_cause` `vanished`); with messages in flight it is a consumer that is stalled", "warning", "a capture that lost one direction"),
+        "cut_together": (f"Connections of {cuts.CUT_CLIENTS} clients, each {cuts.CUT_LIVED_S} s old or more, and {_percent(cuts.CUT_SHARE)} of those that a broker has, were closed one after the other within {cuts.CLOSED_WITHIN_S} s without a reason that is known, or fell silent within {cuts.SILENT_WITHIN_S} s of each other. It ends when all these clients are back", "critical", "several services that were stopped at once"),
         "heartbeat_missed": ("A connection was closed because one side missed its heart-beats: who missed is named, with who closed. Of consumers it is `consumer_gone`", "warning", ""),
         "heartbeat_late": (f"{ends.LATE} silences within {_quiet(ends.LATE_WITHIN_S)} that broke what was agreed on, and nobody closed the connection", "note", ""),
         "idle_cut": (f"Connections without heart-beats that are closed for their silence: as the broker says, or after a time that balancers have; or three after silences of {ends.SILENT_S} s or more that differ by {_percent(ends.AS_LONG - 1)} at most", "warning; note where the broker says so", "a timer of the client or the broker that closes idle connections"),

@@ -14,9 +14,11 @@ from pipelines.incidents import connection_events as connections
 from pipelines.incidents import consumer_events as consumers
 from pipelines.incidents import destination_events as destinations
 from pipelines.incidents import end_events as ends
+from pipelines.incidents import instance_events as instances
 from pipelines.incidents import rule_events as rules
 from pipelines.incidents import wire_events as wire
-from pipelines.incidents.consumer_minutes import LEAST_MINUTES
+from pipelines.incidents.consumer_minutes import AGAIN, LEAST_MINUTES, SLOWER_US
+from pipelines.incidents.cut_events import CUT_CAUSES, CUT_CLIENTS
 from pipelines.incidents.flagged import SECOND_NS
 from stompcap.lake.query import Query
 
@@ -40,6 +42,10 @@ NEEDS = {
     "broker_slow": _MINUTES,
     "broker_still": Needs("sends", f"receipt_us >= {destinations.STILL_US}", 2),
     "consumer_slow": _MINUTES,
+    "instance_slow": Needs("deliveries", f"coalesce(service_us, ack_latency_us) >= {SLOWER_US}", instances.LEAST_OF_ONE),
+    "cut_together": Needs("sessions", f"close_cause IN ({CUT_CAUSES})", CUT_CLIENTS),
+    "uncommitted": Needs("transactions", "outcome IN ('open', 'implicitly_aborted') AND sends + acks + nacks > 0"),
+    "rolled_back": Needs("transactions", "outcome = 'aborted'", AGAIN),
     "producer_faster": _MINUTES,
     "late_messages": _MINUTES,
     "backlog": _MINUTES,
@@ -48,15 +54,15 @@ NEEDS = {
     "consumer_gone": Needs("sessions", "close_cause = 'heartbeat_client'"),
     "consumer_stalled": Needs("subscriptions", "max_in_flight > 0"),
     "left_unacknowledged": Needs("subscriptions", "unsettled > 0", consumers.LEFT_SESSIONS),
-    "redelivery_loop": Needs("deliveries", "redelivered", consumers.AGAIN),
-    "poison_message": Needs("deliveries", "redelivered", consumers.AGAIN),
+    "redelivery_loop": Needs("deliveries", "redelivered", AGAIN),
+    "poison_message": Needs("deliveries", "redelivered", AGAIN),
     "broker_stop": Needs("sessions", "close_cause IN ('unknown', 'reset', 'error')", 3),
-    "refused": Needs("sessions", "outcome = 'refused'", connections.EQUAL),
+    "refused": Needs("sessions", "outcome = 'refused'"),
     "unanswered": Needs("sessions", "outcome = 'unanswered'", connections.EQUAL),
     "connect_refused": Needs("streams", "synack_seen IS NOT TRUE AND close_kind = 'rst'", connections.EQUAL),
     "reconnect_loop": Needs("sessions", f"close_cause NOT IN ({connections.OWN_KINDS})", connections.LOOPS),
     "storm": Needs("sessions", "outcome = 'connected'", connections.STORM),
-    "errors": Needs("sessions", "error_message IS NOT NULL AND outcome <> 'refused'", connections.EQUAL),
+    "errors": Needs("sessions", "error_message IS NOT NULL AND outcome <> 'refused'"),
     "heartbeat_missed": Needs("sessions", "close_cause IN ('heartbeat_client', 'heartbeat_server')"),
     "vanished": Needs("sessions", "close_cause = 'vanished'"),
     "heartbeat_late": Needs("heartbeat_violations", "severity <> 'late'", ends.LATE),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from stompcap.incidents.facts import Facts, Said, every, seconds
+from stompcap.incidents.facts import OFTEN, Facts, Said, every, seconds
 from stompcap.units import counted
 from stompcap.visible import visible
 
 
 def refused(facts: Facts) -> Said:
     """`reporting: 38 connections refused, one every 2 s: "Access refused"`."""
-    return Said("warning", f"{facts.name}: {counted(facts.events, 'connection')} refused{every(facts)}{facts.quote}", _repeated(facts))
+    return Said(_often(facts), f"{facts.name}: {counted(facts.events, 'connection')} refused{every(facts)}{facts.quote}", _repeated(facts))
 
 
 def unanswered(facts: Facts) -> Said:
@@ -42,8 +42,8 @@ def storm(facts: Facts) -> Said:
 
 def errors(facts: Facts) -> Said:
     """ERRORs that say the same."""
-    return Said("warning", f"{facts.name}: {counted(facts.events, 'ERROR')} from {facts.broker}{every(facts)}{facts.quote}",
-                _repeated(facts))  # fmt: skip
+    got = f"{counted(facts.events, 'ERROR')} from {facts.broker}{every(facts)}"
+    return Said(_often(facts), f"{facts.name}: {got}{facts.quote}", _repeated(facts))
 
 
 def broker_stop(facts: Facts) -> Said:
@@ -55,6 +55,19 @@ def broker_stop(facts: Facts) -> Said:
     who = f"{facts.broker if facts.server_product else 'the broker'} at {facts.name}"
     return Said("critical", f"{who} closed {counted(facts.events, 'connection')} within a second and stopped; {then}{lost}", numbers,
                 "a maintenance that was planned")  # fmt: skip
+
+
+def cut_together(facts: Facts) -> Said:
+    """`6 of 12 connections (shop, billing) to RabbitMQ at 10.0.0.1:61613 were cut within a second; the first client was back after 2 s`."""
+    how, _, broker = facts.what.partition(" ")
+    lost = "fell silent together and were lost" if how == "silent" else "were cut within a second"
+    of = f", all from {facts.name}," if facts.subject_kind == "network" else ""
+    back = None if facts.end_ns is None else (facts.end_ns - facts.begin_ns) / 1e9
+    then = "not all clients are back" if back is None else f"all clients were back after {seconds(back)}"
+    left = f"; {counted(facts.messages, 'message')} left unacknowledged" if facts.messages else ""
+    numbers = (("connections", "", facts.mean, float(facts.events)), ("away", "s", None, back))
+    words = f"{visible(facts.text or '', 120)} to {facts.broker} at {visible(broker, 60)}{of} {lost}; {then}{left}"
+    return Said("critical", words, numbers, "several services that were stopped at once")
 
 
 def heartbeat_missed(facts: Facts) -> Said:
@@ -94,6 +107,10 @@ def idle_cut(facts: Facts) -> Said:
                 "a timer of the client or the broker that closes idle connections")  # fmt: skip
 
 
+def _often(facts: Facts) -> str:
+    return "warning" if facts.events >= OFTEN else "note"
+
+
 def _repeated(facts: Facts) -> tuple[tuple[str, str, float | None, float | None], ...]:
     """How many, and the seconds between them."""
     return (("times", "", None, float(facts.events)), ("period", "s", None, facts.period_s))
@@ -102,7 +119,7 @@ def _repeated(facts: Facts) -> tuple[tuple[str, str, float | None, float | None]
 KINDS = {
     one.__name__: one
     for one in (
-        refused, unanswered, connect_refused, reconnect_loop, storm, errors, broker_stop, vanished, heartbeat_missed, heartbeat_late,
-        idle_cut,
+        refused, unanswered, connect_refused, reconnect_loop, storm, errors, broker_stop, cut_together, vanished, heartbeat_missed,
+        heartbeat_late, idle_cut,
     )
 }  # fmt: skip

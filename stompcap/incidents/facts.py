@@ -9,6 +9,8 @@ from stompcap.visible import visible
 
 LONGEST = 160  # characters of a sentence, about
 QUOTED, NAMED = 90, 60
+OFTEN = 3
+"""From so many equal refusals or ERRORs of a client on, someone should look; fewer are worth a note."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,13 @@ def consumer_slow(facts: Facts) -> Said:
     return Said("critical", f"{took}{_suffered(facts)}", (("service", "s", facts.before, facts.mean), *_waiting(facts)))
 
 
+def instance_slow(facts: Facts) -> Said:
+    """`billing at 10.0.0.7, one of 3, takes 400 ms a message, 20 ms the fastest of the others`."""
+    took = f"{facts.name} at {visible(facts.text or '', 80)}, takes {seconds(facts.mean or 0)} a message"
+    return Said("critical", f"{took}, the fastest of the others {seconds(facts.before or 0)}{_suffered(facts)}",
+                (("service", "s", facts.before, facts.mean), *_waiting(facts)))  # fmt: skip
+
+
 def consumer_stalled(facts: Facts) -> Said:
     """Messages in flight, and none settled."""
     usual = f", {seconds(facts.before)} a message before" if facts.before is not None else ""
@@ -29,6 +36,24 @@ def consumer_gone(facts: Facts) -> Said:
     back = "" if facts.end_ns is None or facts.end_ns <= facts.begin_ns else f"; a consumer was back after {_between(facts)}"
     who = f"{facts.name} sent no heart-beats, and {facts.broker} closed its connection: a consumer{_at(facts, ' of ')} less"
     return Said("critical", f"{who}{back}")
+
+
+def uncommitted(facts: Facts) -> Said:
+    """A transaction that stays open, or is lost with its connection."""
+    held = counted(facts.messages, "message")
+    if facts.end_ns is None:
+        since = f"open for {seconds(facts.most or 0)}"
+        words = f"{facts.name} has a transaction{_at(facts, ' to ')} {since}: {held} that count for nothing until COMMIT"
+    else:
+        lost = "a transaction" if facts.events == 1 else f"{facts.events} transactions"
+        words = f"{facts.name} lost {lost}{_at(facts, ' to ')} that it never committed: {held}, open for up to {seconds(facts.most or 0)}"
+    return Said("warning", words, (("messages", "", None, float(facts.messages)), ("open", "s", None, facts.most)))
+
+
+def rolled_back(facts: Facts) -> Said:
+    """ABORT again and again."""
+    words = f"{facts.name} rolled back {counted(int(facts.total or 0), 'transaction')} of {counted(facts.messages, 'message')}"
+    return Said("warning", words, (("aborted", "", None, facts.total),))
 
 
 def left_unacknowledged(facts: Facts) -> Said:
@@ -134,8 +159,8 @@ def _waiting(facts: Facts) -> tuple[Number, ...]:
 KINDS = {
     one.__name__: one
     for one in (
-        consumer_slow, consumer_stalled, consumer_gone, left_unacknowledged, redelivery_loop, poison_message, producer_faster, backlog,
-        broker_slow, broker_still, late_messages, slow_confirms, no_consumer,
+        consumer_slow, instance_slow, consumer_stalled, consumer_gone, uncommitted, rolled_back, left_unacknowledged, redelivery_loop,
+        poison_message, producer_faster, backlog, broker_slow, broker_still, late_messages, slow_confirms, no_consumer,
     )
 }  # fmt: skip
 """What is known of an incident, and what is said of it."""

@@ -6,11 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.incidents import end_events
+from pipelines.incidents.islands import shared
 from pipelines.incidents.kinds import KINDS, TABLES, Kind
 from pipelines.incidents.possible import possible, questions
 from stompcap.lake import query
-from stompcap.views import VIEWS
 from tests.report.sample import SECOND, START, table
 
 
@@ -67,10 +66,8 @@ class Traffic:
 def events(traffic: Traffic, sql: str) -> list[dict[str, Any]]:
     """The rows that the SQL of a kind gives, by time."""
     with query.opened(traffic.tables()) as database:
-        database.execute(f"CREATE TEMP TABLE ends AS {VIEWS['session_ends'].of()}")
-        for name, relation in (("stops", end_events.STOPS), ("idles", end_events.IDLES)):
-            database.execute(f"CREATE TEMP TABLE {name} AS {relation}")
-        return database.sql(f"SELECT * FROM ({sql}) found ORDER BY begin_ns, stream_id").to_arrow_table().to_pylist()
+        found = f"WITH {shared(sql)}found AS ({sql}) SELECT * FROM found ORDER BY begin_ns, stream_id"
+        return database.sql(found).to_arrow_table().to_pylist()
 
 
 def told(traffic: Traffic, sql: str) -> list[str]:

@@ -38,8 +38,8 @@ def consumers(times: int, every: float, lives: float, **values: Any) -> Traffic:
 CASES = {
     "a wrong password in a loop": (kinds.REFUSED, repeated(38, 2, **WRONG), [f"{SAID} x38"]),
     "a wrong password, a minute between": (kinds.REFUSED, repeated(5, 60, **WRONG), [f"{SAID} x5"]),
-    "a wrong password once": (kinds.REFUSED, repeated(1, 2, **WRONG), []),
-    "three in a day": (kinds.REFUSED, repeated(3, 1100, **WRONG), []),
+    "a wrong password once": (kinds.REFUSED, repeated(1, 2, **WRONG), [f"{SAID} x1"]),
+    "three in a day": (kinds.REFUSED, repeated(3, 1100, **WRONG), [f"{SAID} x3"]),
     "a masked login is none": (
         kinds.REFUSED, repeated(3, 2, login="***", client_id="pay-7", **WRONG),
         ["client pay-7 Bad CONNECT: Access refused for user 'x' x3"],
@@ -78,7 +78,8 @@ CASES = {
         kinds.ERRORS, repeated(4, 9, 8, close_cause="error", error_message="precondition_failed"), ["login billing precondition_failed x4"],
     ),
     "different ERRORs": (
-        kinds.ERRORS, Traffic().session(0, 1, error_message="a").session(2, 3, error_message="b").session(4, 5, error_message="c"), [],
+        kinds.ERRORS, Traffic().session(0, 1, error_message="a").session(2, 3, error_message="b").session(4, 5, error_message="c"),
+        ["login billing a x1", "login billing b x1", "login billing c x1"],
     ),
 }  # fmt: skip
 
