@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from stompcap.cli import common
+from stompcap.cli.commands.compare_command import compare
+from stompcap.cli.grouped import grouped
 from stompcap.errors import UsageError
 from stompcap.units import counted
 from stompcap.visible import visible
 
 RuleId = Annotated[str, typer.Argument(help="A rule's id, such as FR-07.", show_default=False)]
-Products = Annotated[list[str], typer.Argument(help="Brokers, as named in sessions.server_product.", show_default=False)]
 MaybeLake = Annotated[
     str | None, typer.Option("--lake", help="A lake to check too: its disk or store, its rows, its clocks.", show_default=False)
 ]
@@ -35,6 +36,7 @@ rules = typer.Typer(help="The rule catalogue.", no_args_is_help=True)
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
+    rules.command()(grouped(compare))
     app.add_typer(rules, name="rules")
     app.command()(doctor)
 
@@ -53,20 +55,6 @@ def explain(rule: RuleId, settings: common.SettingsFile = None) -> None:
     from stompcap.rules import explain_rule, settings_of
 
     print(explain_rule(rule, settings_of(settings)), end="")
-
-
-@rules.command()
-def compare(
-    products: Products, lake: common.Lake, source: common.OfSource = None, master: common.Master = None, conf: common.Conf = None,
-    verbose: common.Verbose = False,
-) -> None:
-    """Compare brokers of a lake rule by rule, as a page of Markdown; with a part for each capture point."""
-    del verbose
-    from stompcap.lake.tables import demand
-    from stompcap.report.compare import compare as page
-
-    demand(lake)
-    print(page(lake, products, common.session(master, conf), source), end="")
 
 
 def doctor(
