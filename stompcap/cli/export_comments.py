@@ -44,7 +44,7 @@ def notes_of(lake: str, streams: Sequence[Row], incident: Row | None, names: Nam
 
     with query.opened({name: query.whole(lake, name) for name in ("compliance_findings", "raw_frames")}) as database:
         if incident is not None:
-            text = f"stompcap incident, {incident['level']}: {incident['kind'] if names else incident['sentence']}"
+            text = f"stompcap: incident, {incident['level']}: {incident['kind'] if names else incident['sentence']}"
             for one in incident["frames"] or ():
                 for ns, last in database.execute(FRAME, [one["stream_id"], one["direction"], one["stream_offset"]]).fetchall():
                     note(one["stream_id"], one["direction"], ns, last, text)

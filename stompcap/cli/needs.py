@@ -11,7 +11,7 @@ NEEDS = {
     extras.SPARK: (
         "run", "extract", "decode", "correlate", "metrics", "validate", "watch", "register", "maintain", "forget", "repair",
     ),
-    extras.LAKE: ("show", "sql", "report", "export", "rules compare", "doctor --lake"),
+    extras.LAKE: ("show", "sql", "report", "export", "rules compare --lake", "doctor --lake"),
 }  # fmt: skip
 """By extra the commands, as their first words. All others need no more than `pip install stompcap`."""
 

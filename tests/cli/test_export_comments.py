@@ -112,9 +112,9 @@ def test_an_incident_stands_beside_its_sample_frames(tmp_path):
     }  # fmt: skip
     lakes.append(lake.where, "incidents", pa.Table.from_pylist([row], TABLES["incidents"].arrow), ["batch"], "r")
     out, _ = lake.export(stream["stream_id"], "out.pcapng", "--comments", "--incident", "ab1")
-    [(time, said)] = [(time, said) for _, time, said in comments(out) if "stompcap incident, warning: queue/a waits" in said]
+    [(time, said)] = [(time, said) for _, time, said in comments(out) if "stompcap: incident, warning: queue/a waits" in said]
     assert nanoseconds(time) == frame["last_ns"]
-    assert said[0].startswith("stompcap incident")
+    assert said[0].startswith("stompcap: incident")
 
 
 def test_comments_around_a_frame_are_of_its_seconds(tmp_path):
