@@ -42,6 +42,7 @@ def analysed(given: Sequence[Sessions]) -> tuple[dict[str, pa.Table], SessionAna
     return {name: pa.concat_tables(tables) for name, tables in found.items()}, analyser
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packets", CUTS)
 def test_together_is_as_apart(packets: Sequence[int]) -> None:
     together = pieces(packets)

@@ -73,6 +73,7 @@ def check(wire: Wire, block: int, window: int) -> None:
         assert found[name] == whole[name], name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "change", "block", "window"), [
     pytest.param(SOME[0], "as it is", 20, 3000, marks=pytest.mark.slow),
     pytest.param(SOME[0], "10% lost", 25, WINDOW, marks=pytest.mark.slow),

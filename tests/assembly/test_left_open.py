@@ -11,6 +11,7 @@ from tests.e2e.pure import wire_of
 from tests.e2e.truth import DATA
 
 
+@pytest.mark.slow
 def test_what_is_given_up_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = wire_of([str(DATA / "artemis_stompest.pcapng")])
     full = wire.tables()

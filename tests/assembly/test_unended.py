@@ -64,6 +64,7 @@ TALKS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("memory", "block", "window"), [
     (5, 8, WINDOW), pytest.param(30, 30, 400, marks=pytest.mark.slow), pytest.param(65_536, 8, WINDOW, marks=pytest.mark.slow),
 ])  # fmt: skip

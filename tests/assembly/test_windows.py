@@ -32,6 +32,7 @@ def rows(tables: dict[str, pa.Table]) -> dict[str, list[str]]:
     return {name: sorted(repr(row) for row in table.to_pylist()) for name, table in tables.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("octets", [20_000, *(pytest.param(octets, marks=pytest.mark.slow) for octets in (1_500, 200_000))])
 def test_any_window_gives_the_same_rows(octets: int, whole: dict[str, list[str]]) -> None:
     found = rows(tables_of(SOME, window=octets))

@@ -204,6 +204,7 @@ def test_an_xz_file_cannot_ask_for_any_memory(tmp_path, monkeypatch):
         survey(str(path), "s")
 
 
+@pytest.mark.slow
 def test_memory_stays_bounded(tmp_path, monkeypatch):
     frames = [Frame(bytes(ETHER / tcp4(PAYLOAD * 40)), 10**18 + i) for i in range(3000)]
     path = tmp_path / "a"

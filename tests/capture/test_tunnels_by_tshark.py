@@ -16,6 +16,7 @@ BEGINNINGS = ("GTP-U", "GRE in UDP", "IEEE 802.11 in GRE", "IEEE 802.11 QoS in",
 NAMES = ["Cisco HDLC", "Cisco HDLC where PPP is said", *(name for name in FRAMES if name.startswith(BEGINNINGS))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_innermost_segment_is_that_of_tshark(name: str, tmp_path: Path) -> None:
     link, frame, _ = FRAMES[name]

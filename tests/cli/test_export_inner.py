@@ -28,6 +28,7 @@ def rows_of(tables, stream_id=None):
     return sorted(tuple(row[name] for name in SAME) for row in rows if stream_id in (None, row["stream_id"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rabbitmq_dialogue.pcap", "artemis_bodies.pcapng", "activemq_midstream.pcap"])
 def test_the_rows_of_each_stream_come_again(name, tmp_path):
     lake = lake_of(tmp_path, DATA / name)
@@ -54,6 +55,7 @@ def test_inner_and_original_exclude_each_other(tmp_path):
         lake.export(lake.streams()[0]["stream_id"], "out.pcap", "--inner", "--original")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "keys"), INSIDE)
 def test_what_was_inside_other_layers_is_in_it(name, keys, tmp_path):
     lake = lake_of(tmp_path, RECORDINGS / name, Options(keylog=(str(RECORDINGS / keys),) if keys else ()))

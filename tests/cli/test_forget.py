@@ -62,6 +62,7 @@ def test_what_is_no_request_is_refused(
     assert rows_of(lake) == before
 
 
+@pytest.mark.slow
 def test_a_dry_run_prints_what_the_command_then_deletes(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_dry_run_prints_what_the_command_then_deletes(
     assert capsys.readouterr().out == "0 connections deleted\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [True, False])
 def test_at_a_terminal_it_asks(
     answer: bool, lake: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

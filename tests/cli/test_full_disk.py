@@ -53,6 +53,7 @@ def lake(disk: Path) -> Path:
     return lake
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["maintain --retain-hours 0", "forget --login nobody --yes"])
 def test_space_is_freed_before_anything_is_written(lake: Path, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OSError, match="No space left"):

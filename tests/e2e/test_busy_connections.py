@@ -51,6 +51,7 @@ def run(lake: Lake, paths: Sequence[str]) -> Lake:
     return lake
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [pytest.param(True, marks=pytest.mark.slow), False], ids=["captures stay", "captures go"])
 def test_a_run_a_file_is_one_run_and_no_state_has_a_passcode(kept: bool, tmp_path: Path) -> None:
     """Repeated passcodes are masked while the CONNECT can be read again, in tables and in states."""
@@ -80,6 +81,7 @@ def several(count: int) -> list[bytes]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overlap", ["first", "last"])
 @pytest.mark.parametrize("parts", [2, *(pytest.param(parts, marks=pytest.mark.slow) for parts in (5, 9))])
 def test_states_of_several_flows_give_the_same_rows_where_their_captures_are_gone(parts: int, overlap: str, tmp_path: Path) -> None:

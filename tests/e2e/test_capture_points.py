@@ -62,6 +62,7 @@ def test_the_tap_whose_file_begins_first_gives_the_rows(name: str, tmp_path: Pat
     assert rows(tables_of([str(DATA / name), other])) == rows(tables_of([other]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["abAB", "aAbB", "aABb", "abBA"])
 def test_later_runs_tell_the_points_of_connections_that_are_open(order: str, tmp_path: Path) -> None:
     """Files of two taps (a and A, then b and B, which begins in the middle of the first file) in runs of one file each."""

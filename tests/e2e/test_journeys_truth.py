@@ -69,6 +69,7 @@ def of_lacking(profile: str, seed: int, keeps: Keeps, folder: Path) -> Compared:
 CASES = [(profile, lacking, seed) for seed in range(3) for profile in PASSED_ON for lacking in LACKING]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", slow_behind(10, CASES), ids=str)
 def test_no_join_is_wrong(case: tuple[str, str, int], tmp_path: Path) -> None:
     profile, lacking, seed = case

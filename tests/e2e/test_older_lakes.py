@@ -35,6 +35,7 @@ def held(where: Path, capture: str) -> Lake:
     return lake
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [pytest.param(True, marks=pytest.mark.slow), False], ids=["captures stay", "captures go"])
 @pytest.mark.parametrize("commit", OLDER)
 def test_open_connections_of_a_lake_go_on(commit: str, kept: bool, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def originals(path: Path) -> dict[str, set[bytes]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", slow_behind(9, RECORDINGS), ids=lambda path: str(path.name))
 def test_no_name_of_a_recording_is_left_and_statuses_and_verdicts_are_the_same(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.pcap"

@@ -20,6 +20,7 @@ from tests.mangler.segmentations import smaller
 CUTS = [0.02, 0.05, 0.3, 0.45, 0.8, 0.97]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", slow_behind(1, [0, FEW_PACKETS]), ids=["states of all", "states of long ones"])
 @pytest.mark.parametrize("over", OVER)
 def test_runs_change_nothing(over: str, most: int, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_the_seed_decides_every_octet(over: str, tmp_path: Path) -> None:
         assert first.keys.read_bytes() == again.keys.read_bytes() != other.keys.read_bytes()
 
 
+@pytest.mark.slow
 @needs_tshark
 @pytest.mark.parametrize("over", OVER)
 def test_tshark_reads_every_packet(over: str, tmp_path: Path) -> None:
@@ -82,6 +83,7 @@ def test_tshark_reads_every_packet(over: str, tmp_path: Path) -> None:
         assert not left, (stream, left)
 
 
+@pytest.mark.slow
 @needs_tshark
 @pytest.mark.parametrize("over", TLS)
 def test_tshark_opens_what_the_key_log_is_for(over: str, tmp_path: Path) -> None:

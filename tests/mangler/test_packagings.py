@@ -70,6 +70,7 @@ def test_taken_apart_and_put_together_it_is_the_capture_itself(plain):
         assert not differences(plain(name, Packaging()), rows_of([DATA / name]), {"streams": both_ways("bad_checksum_segments")})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "packaging"), list(enumerate([*SEGMENTATIONS, *FILES])), ids=str)
 def test_tables_are_the_same(number, packaging, plain, tmp_path):
     """Each encapsulation is among the pairs of the slow tests, and those of tests/capture."""

@@ -98,6 +98,7 @@ def test_order_is_that_of_one_file(shape, tmp_path):
     check("activemq_dialogue.pcap", shape, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["activemq_dialogue.pcap", "rabbitmq_bodies.pcap"])  # long, and shorter than the step
 @pytest.mark.parametrize("shape", STEPPED.values(), ids=STEPPED)
 def test_no_time_is_compared_with_one_from_before_a_step(shape, name, tmp_path):

@@ -87,6 +87,7 @@ def rows_of(lake: str, sql: str) -> list[dict[str, Any]]:
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", [
     question for question in questions() if not any(words in question.words for words in NOT_BY_SOURCE)
 ], ids=lambda question: re.sub(r"\W+", "-", question.words)[:40])  # fmt: skip

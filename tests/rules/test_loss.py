@@ -176,6 +176,7 @@ def test_sessions_caught_anywhere(whole: Wire, told: Seen) -> None:
     assert not found
 
 
+@pytest.mark.slow
 def test_what_is_not_lost_is_judged(whole: Wire, told: Seen) -> None:
     """Rules keep their power: where many opportunities can be judged, nearly as many still are."""
     runs = [seen(without(whole, seed)).judged for seed in range(3)]

@@ -214,6 +214,7 @@ def recorded() -> dict[str, pa.Table]:
     return {name: pa.concat_tables(getattr(one, of) for one in found) for name, of in names.items()}
 
 
+@pytest.mark.slow
 def test_recorded_sessions_cut_anywhere() -> None:
     sessions = recorded()
     assert sessions["streams"].num_rows == len(set(sessions["streams"]["stream_id"].to_pylist())) > 400

@@ -53,6 +53,7 @@ def age(lake: str, upto: int) -> None:
             os.utime(path, (then, then))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("old", "first"), [(-1, 0), (8, 0), (9, 9), (13, 9), (19, 19), (23, 19)])
 def test_the_checkpoint_that_young_versions_need_stays(old: int, first: int, lake: str) -> None:
     age(lake, old)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pytest
 
 from pipelines.metrics import journeys_sql
 from stompcap.lake.query import Query, in_process
@@ -13,6 +14,9 @@ from tests.pipelines.metrics.test_journeys_sql import CASES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def every_case() -> dict[str, pa.Table]:

@@ -45,6 +45,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Counter[str]]:
     return extracted(tmp_path_factory.mktemp("whole"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held", [40, 900])
 def test_what_stands_in_memory_changes_nothing(
     held: int, whole: dict[str, Counter[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -115,6 +115,7 @@ SUITES = ["-ciphersuites TLS_AES_128_GCM_SHA256", "-ciphersuites TLS_CHACHA20_PO
           "-tls1_2 -cipher ECDHE-RSA-AES256-SHA384"]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", SUITES)
 @pytest.mark.parametrize("more", [[], ["-no_etm"]], ids=["", "MAC, then encrypt"])
 def test_each_suite_is_read(options, more, tmp_path):
@@ -154,6 +155,7 @@ def test_what_follows_a_renegotiation_is_not_read_where_the_log_lacks_its_line(t
     assert reader.sides[0].unopened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ["-tls1_3", "-tls1_2", "-tls1_2 -no_ticket"], ids=["1.3", "1.2, ticket", "1.2, session"])
 def test_a_resumed_session_is_said_to_be_one_and_read(options, tmp_path):
     session, keys = str(tmp_path / "session.pem"), tmp_path / "keys.log"

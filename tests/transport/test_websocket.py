@@ -83,6 +83,7 @@ CHANGES = {
 SOME = dict(list(INSIDE.items())[1:4]) | {"no handshake": {"handshake": False}, "SockJS": {"text": True, "fragments": 2}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", SOME.values(), ids=SOME)
 @pytest.mark.parametrize("change", slow_behind(1, list(CHANGES.values())), ids=CHANGES)
 def test_blocks_change_nothing(how, change, tmp_path):
@@ -93,6 +94,7 @@ def test_blocks_change_nothing(how, change, tmp_path):
         assert same(in_blocks[name]) == same(whole[name]), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", slow_behind(1, [0, 512]), ids=["by the machines' states", "by segments"])
 @pytest.mark.parametrize("how", SOME.values(), ids=SOME)
 def test_runs_change_nothing(how, most, tmp_path):

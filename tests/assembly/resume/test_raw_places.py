@@ -63,6 +63,7 @@ def test_octets_that_are_apart_or_not_all_there_have_no_place() -> None:
     assert places.offsets().tolist() == [5, -1, -1, -1]
 
 
+@pytest.mark.slow
 @given(events=EVENTS, overlap=st.sampled_from(("first", "last")))
 @one_in(2)
 def test_octets_of_captures_that_are_gone_are_those_captured_but_for_passcodes(

@@ -31,6 +31,7 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> Wire:
     return wire_of([str(pcap(tmp_path_factory.mktemp("told") / "told.pcap", packets.frames))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("window", "block", "assembly"), [(WINDOW, 1 << 16, Assembly), (500, 1 << 16, Assembly), (WINDOW, 20, InBlocks)])
 def test_in_no_table(window: int, block: int, assembly: type[Assembly], wire: Wire) -> None:
     tables = wire.tables(window=window, block=block, assembly=assembly)

@@ -78,6 +78,7 @@ def said(lake: str) -> list[tuple[Any, ...]]:
     return [tuple(row[name] for name in names) for row in incidents_in(lake)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["any order", pytest.param("by time", marks=pytest.mark.slow)])
 def test_runs_give_what_one_run_gives_and_forgetting_takes_it_back(order: str, everything: tuple[str, Rows], tmp_path: Path) -> None:
     _, rows = everything

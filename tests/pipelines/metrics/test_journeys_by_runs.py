@@ -109,6 +109,7 @@ spread = st.tuples(happened, st.integers(0, 30)).map(lambda pair: (pair[0][0], p
 history = st.lists(st.tuples(st.lists(spread, max_size=5), st.sets(st.integers(0, 11), max_size=1), st.integers(0, 3)), max_size=5)
 
 
+@pytest.mark.slow
 @one_in(4)
 @given(st.sampled_from(["RabbitMQ", "Artemis"]), history)
 def test_journeys_by_runs_are_those_of_all_rows(empty: Path, broker: str, history: list[Any]) -> None:

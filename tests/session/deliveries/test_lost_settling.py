@@ -165,6 +165,7 @@ def _agree(row: Told, true: Told, habit: str) -> bool:
 CASES = list(product(sorted(OPENINGS), sorted(SERVERS), CLIENTS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "server", "habit"), [case for case in CASES if case[0] == "1.2" or case[1] == "Other/1"])
 def test_nothing_is_told_of_deliveries_that_the_whole_dialogue_does_not_tell(version: str, server: str, habit: str) -> None:
     assert contradictions(version, server, habit, 0) == []

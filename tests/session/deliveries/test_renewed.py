@@ -70,6 +70,7 @@ def test_its_ack_may_settle_others_of_the_connection_along() -> None:
         assert picked(whole(made(dialogue("1.2", server, text)))["deliveries"], "status") == [(status,), ("settled",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retention", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(65_536, marks=pytest.mark.slow)])
 def test_in_pieces_as_whole(retention: int) -> None:
     sessions = staggered(made(*(dialogue(version, "", text) for version, text, _ in CASES.values())), 12)
