@@ -46,7 +46,8 @@ def _cell(cell: Cell) -> str:
     if cell.level is None:
         return f"kept, {at_most}{cell.occasions:,}"
     findings = [f"{number:,}{'' if level == 'MUST' else f' {level}'}" for level, number, _ in cell.broken]
-    return f"**{', '.join(findings)}** of {at_most}{cell.occasions:,}"
+    told = ", ".join(findings)
+    return f"{told if cell.status == 'noted' else f'**{told}**'} of {at_most}{cell.occasions:,}"
 
 
 def _proofs(matrix: Matrix) -> list[str]:
@@ -59,7 +60,7 @@ def _proofs(matrix: Matrix) -> list[str]:
             seen = f": {code(evidence)}" if evidence else ""
             frame = f"; {code(octets)}" if octets else ""
             name = foreign(wording.name_of(column.name))
-            lines.append(f"- **{rule.id}**, {name}: {wording.said(cell)}. {foreign(wording.where(cell.proof))}{seen}{frame}")
+            lines.append(f"- **{rule.id}**, {name}: {wording.said(cell)}. {code(wording.where(cell.proof))}{seen}{frame}")
     return lines
 
 

@@ -73,8 +73,10 @@ class Cell:
 
     @property
     def status(self) -> str:
-        """Not judged, kept or broken."""
-        return "broken" if self.broken else "kept" if self.occasions else "not judged"
+        """Broken; noted, where it was as INFO alone, which is no violation; kept; or not judged."""
+        if self.broken:
+            return "noted" if self.level == "INFO" else "broken"
+        return "kept" if self.occasions else "not judged"
 
 
 NOTHING = Cell()

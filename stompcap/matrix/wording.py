@@ -30,14 +30,14 @@ def short(cell: Cell) -> str:
 
 
 def said(cell: Cell) -> str:
-    """A cell in words: `not judged`, `kept (12 occasions)`, `broken (2 of 22, in 1 of 3 sessions)`; every level that it was broken at."""
+    """A cell in words: `not judged`, `kept (12 occasions)`, `broken (2 MUST, in 1 of 3 sessions; of 22 occasions)`."""
     at_most = "at most " if cell.shared else ""
     if cell.status == "not judged":
         return "not judged"
     if cell.level is None:
         return f"kept ({at_most}{counted(cell.occasions, 'occasion')})"
     parts = [f"{findings:,} {level}, in {sessions:,} of {counted(cell.sessions, 'session')}" for level, findings, sessions in cell.broken]
-    return f"broken ({'; '.join(parts)}; of {at_most}{counted(cell.occasions, 'occasion')})"
+    return f"{cell.status} ({'; '.join(parts)}; of {at_most}{counted(cell.occasions, 'occasion')})"
 
 
 def where(proof: Proof) -> str:
