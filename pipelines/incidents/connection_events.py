@@ -114,8 +114,11 @@ Not those behind a stop of the broker: there everyone comes back.
 """
 
 ERRORS = f"""
-    SELECT {_OF_SESSION}, {alike(_TEXT)} AS what, {_TEXT} AS text, {_ENDED} AS begin_ns, {_ENDED} AS end_ns, 0 AS messages,
-           {NO_NUMBER} AS amount, s.stream_id, {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset
-    {_ENDS} WHERE s.error_message IS NOT NULL AND s.outcome <> 'refused' AND s.cause NOT IN ('broker_stop', 'idle_cut')
+    SELECT {_OF_SESSION}, {alike(_TEXT)} AS what, {_TEXT} AS text, coalesce(e.first_ns, {_ENDED}) AS begin_ns,
+           coalesce(e.first_ns, {_ENDED}) AS end_ns, 0 AS messages, {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction,
+           e.stream_offset
+    {_ENDS} LEFT JOIN (SELECT stream_id, min(first_ns) AS first_ns, min(stream_offset) AS stream_offset FROM frames
+                       WHERE command = 'ERROR' AND direction = 's2c' GROUP BY stream_id) e ON e.stream_id = s.stream_id
+    WHERE s.error_message IS NOT NULL AND s.outcome <> 'refused' AND s.cause NOT IN ('broker_stop', 'idle_cut')
       AND {_ENDED} IS NOT NULL"""
-"""Sessions that got an ERROR, by what it says."""
+"""Sessions that got an ERROR, by what it says, at the time of the first: RabbitMQ goes on after some."""

@@ -89,8 +89,6 @@ ACKNOWLEDGED = f"""
     FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
     WHERE d.ack_latency_us IS NOT NULL"""
 
-CTES = {"subscribing": SUBSCRIBING, "acknowledged": ACKNOWLEDGED, "still": CONSUMER_STALLS.of(), "held": HELD, "stalled": STALLED}
-
 GONE = f"""
     SELECT {_OF_SESSION}, coalesce(u.destination_name, '') AS what, {NO_TEXT} AS text, s.closed_ns AS begin_ns, n.back_ns AS end_ns,
            greatest(coalesce(b.backlog, 0), 0) AS messages, {NO_NUMBER} AS amount, s.stream_id, {NO_TEXT} AS direction,
@@ -134,6 +132,23 @@ LEFT_UNACKNOWLEDGED = f"""
     WHERE times >= {LEFT_SESSIONS} AND lost >= {LEFT}"""
 """Sessions that end with messages neither acknowledged nor refused, again and again."""
 
+NACKED = f"""
+    SELECT m.source, m.subject_kind, m.subject, m.server_product, coalesce(m.destination_name, '') AS what, {NO_TEXT} AS text,
+           c.first_ns AS begin_ns, c.last_ns AS end_ns, c.nacked AS messages, CAST(c.nacked AS DOUBLE) / m.messages AS amount, c.stream_id,
+           's2c' AS direction, c.stream_offset, m.destination_name, {NO_NUMBER} AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
+    FROM consumer_past m JOIN (
+        SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, d.destination_name, {DELIVERED} AS minute,
+               count(*) AS nacked, min(d.delivered_ns) AS first_ns, max(d.settled_ns) AS last_ns, min(d.stream_id) AS stream_id,
+               min(d.stream_offset) AS stream_offset
+        FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+        WHERE d.settlement = 'nack' AND d.delivered_ns > 0
+          AND d.stream_id NOT IN (SELECT stream_id FROM deliveries WHERE redelivered)
+        GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}
+    ) c ON c.source = m.source AND c.subject_kind = m.subject_kind AND c.subject = m.subject AND c.minute = m.minute
+        AND c.destination_name IS NOT DISTINCT FROM m.destination_name AND c.server_product IS NOT DISTINCT FROM m.server_product
+    WHERE c.nacked >= {AGAIN} AND c.nacked >= {AGAIN_SHARE} * m.messages"""
+"""Minutes in which a consumer refused much of what it got, and none of it came back to it."""
+
 _REPEATED = f"""
     SELECT m.source, m.subject_kind, m.subject, m.server_product, coalesce(m.destination_name, '') AS what, {NO_TEXT} AS text,
            c.first_ns AS begin_ns, c.last_ns AS end_ns, m.redelivered AS messages,
@@ -159,3 +174,6 @@ REDELIVERY_LOOP = f"{_REPEATED} AND c.contents > {FEW_CONTENTS}"
 
 POISON_MESSAGE = f"{_REPEATED} AND c.contents <= {FEW_CONTENTS}"
 """The same, of few messages: one that no consumer can take."""
+
+CTES = {"subscribing": SUBSCRIBING, "acknowledged": ACKNOWLEDGED, "still": CONSUMER_STALLS.of(), "held": HELD, "stalled": STALLED,
+        "lost_consumers": GONE}  # fmt: skip

@@ -61,7 +61,7 @@ CONSUMER_PAST = f"""
     FROM consumer_minutes
     WINDOW past AS (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute {PAST})"""
 
-SLOW_MINUTES = f"""
+AT_FIRST = f"""
     SELECT *, coalesce(slower AND service_us >= {THAN_USUAL} * usual_us AND (service_us >= {AT_ONCE} * best_us
                        OR sum(CASE WHEN slower AND service_us >= {THAN_USUAL} * usual_us THEN 1 ELSE 0 END) OVER near >= {NEAR_MINUTES}),
                        false) AS slow
@@ -74,6 +74,38 @@ SLOW_MINUTES = f"""
                     RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING)"""
 """Minutes of consumers: `slow`, and `usual_us`, the mean of the medians of the minutes before that were not."""
 
+_SAME_CONSUMER = """{one}.source = m.source AND {one}.subject_kind = m.subject_kind AND {one}.subject = m.subject
+         AND {one}.server_product IS NOT DISTINCT FROM m.server_product
+         AND {one}.destination_name IS NOT DISTINCT FROM m.destination_name"""
+_AS_SLOW = f"""{_SAME_CONSUMER.format(one="r")}
+         AND m.minute > r.minute AND m.minute <= r.minute + {DAY_MINUTES} AND m.measured >= {LEAST_MESSAGES}
+         AND m.most_connections < {MANY_CONNECTIONS} AND m.service_us >= {SLOWER} * r.best_us AND m.service_us - r.best_us >= {SLOWER_US}
+         AND m.service_us >= {THAN_USUAL} * r.usual_us"""
+
+STILL_SLOW = f"""
+    WITH RECURSIVE later AS (
+        SELECT source, subject_kind, subject, server_product, destination_name, minute, best_us, usual_us FROM (
+            SELECT *, lead(minute) OVER (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute)
+                      AS next_minute FROM at_first WHERE slow) known
+        WHERE next_minute IS NULL OR next_minute > minute + {NEAR}
+        UNION
+        SELECT r.source, r.subject_kind, r.subject, r.server_product, r.destination_name, max(m.minute), r.best_us, r.usual_us
+        FROM later r JOIN consumer_past m ON {_AS_SLOW}
+        GROUP BY r.source, r.subject_kind, r.subject, r.server_product, r.destination_name, r.minute, r.best_us, r.usual_us)
+    SELECT * FROM later"""
+"""The last minutes of consumers that are slow, and what was best before; then the last within a day that is as slow against that, and so
+on: one that is slow for days is measured by what it took before."""
+
+SLOW_MINUTES = f"""
+    SELECT f.* REPLACE (f.slow OR m.usual_us IS NOT NULL AS slow,
+                        CASE WHEN f.slow OR m.usual_us IS NULL THEN f.usual_us ELSE m.usual_us END AS usual_us)
+    FROM at_first f LEFT JOIN (
+        SELECT m.source, m.subject_kind, m.subject, m.server_product, m.destination_name, m.minute, min(r.usual_us) AS usual_us
+        FROM still_slow r JOIN consumer_past m ON {_AS_SLOW}
+        GROUP BY m.source, m.subject_kind, m.subject, m.server_product, m.destination_name, m.minute) m
+    ON f.minute = m.minute AND {_SAME_CONSUMER.format(one="f")}"""
+"""All minutes, with those that are slow for longer than a day."""
+
 BY_MINUTE = f"""
     SELECT source, destination_name, sends, messages, redeliveries, backlog_change, consumers, residence_p50_us, residence_p95_us,
            receipt_p95_us, {MINUTE_OF.format(at="minute_ts")} AS minute,
@@ -82,4 +114,5 @@ BY_MINUTE = f"""
 """Table destination_minutes with minutes since the epoch, which are told once: what a calendar says is dear. Rows of
 connections whose broker is not known are of the one that the destination is otherwise seen at."""
 
-CTES = {"by_minute": BY_MINUTE, "consumer_minutes": CONSUMER_MINUTES, "consumer_past": CONSUMER_PAST, "slow_minutes": SLOW_MINUTES}
+CTES = {"by_minute": BY_MINUTE, "consumer_minutes": CONSUMER_MINUTES, "consumer_past": CONSUMER_PAST, "at_first": AT_FIRST,
+        "still_slow": STILL_SLOW, "slow_minutes": SLOW_MINUTES}  # fmt: skip

@@ -31,6 +31,9 @@ MORE, GROWTH, GROWTH_SHARE, GROWTH_MINUTES = 2, 10, 0.2, 3
 CONFIRMED_US, CONFIRMED_TIMES, CONFIRMED_MINUTES = 250_000, 5, 2
 """Confirmations are slow if their 95th percentile is so many microseconds and times more than the best before, in so many minutes."""
 
+SELDOM = 0.05
+"""A queue that was consumed from but for that share of the minutes in which it was sent to has lost its consumers when it is not."""
+
 NEAR = 5  # minutes around which something explains another
 _KEY = "source, destination_name, server_product"
 _NOWHERE = f"{NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset"
@@ -40,13 +43,15 @@ DESTINATION_PAST = f"""
            count(CASE WHEN messages >= 3 THEN residence_p50_us END) OVER past AS past_minutes,
            min(receipt_p95_us) OVER past AS best_receipt_us, min(five) OVER past AS least_sends, count(five) OVER past AS fives
     FROM (
-        SELECT *, CASE WHEN count(*) OVER recent >= 3 THEN avg(sends) OVER recent END AS five
+        SELECT *, CASE WHEN count(whole) OVER recent >= {LEAST_MINUTES} THEN avg(whole) OVER recent END AS five
         FROM (
             SELECT source, destination_name, server_product, minute,
                    sum(sends) AS sends, sum(messages) AS messages, sum(redeliveries) AS redeliveries, sum(backlog_change) AS backlog_change,
                    max(consumers) AS consumers, max(residence_p50_us) AS residence_p50_us, max(residence_p95_us) AS residence_p95_us,
-                   max(receipt_p95_us) AS receipt_p95_us
-            FROM by_minute WHERE destination_name IS NOT NULL GROUP BY source, destination_name, server_product, minute) minutes
+                   max(receipt_p95_us) AS receipt_p95_us, CASE WHEN minute > min(first_minute) THEN sum(sends) END AS whole
+            FROM by_minute LEFT JOIN (SELECT source AS seen_source, floor(min(first_ns) / {MINUTE_NS}.0) AS first_minute FROM captures
+                                      GROUP BY source) seen ON seen_source = source
+            WHERE destination_name IS NOT NULL GROUP BY source, destination_name, server_product, minute) minutes
         WINDOW recent AS (PARTITION BY {_KEY} ORDER BY minute RANGE BETWEEN 4 PRECEDING AND CURRENT ROW)) rated
     WINDOW past AS (PARTITION BY {_KEY} ORDER BY minute {PAST})"""
 
@@ -91,7 +96,7 @@ PRODUCING = f"""
 FASTER_MINUTES = f"""
     SELECT * FROM (
         SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY minute RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING) AS near
-        FROM waiting WHERE messages > 0 AND fives >= {LEAST_MINUTES} AND sends >= {MORE} * least_sends
+        FROM waiting WHERE messages > 0 AND fives > 0 AND sends >= {MORE} * least_sends
                        AND backlog_change >= greatest({GROWTH}, {GROWTH_SHARE} * sends)) grown
     WHERE near >= {GROWTH_MINUTES}"""
 
@@ -117,6 +122,7 @@ def _again(events: str) -> str:
 _LATE = f"m.past_minutes >= {LEAST_MINUTES} AND m.messages >= {SLOW_MESSAGES} AND m.residence_p50_us >= {LATER} * m.best_us"
 _NOT_FASTER = f"""NOT EXISTS (SELECT 1 FROM faster f WHERE f.source = m.source AND f.destination_name = m.destination_name
                               AND f.minute BETWEEN m.minute - {DAY_MINUTES} AND m.minute)"""
+_COUNTING = "least(m.sends - s.failed, m.backlog_change)"
 _QUEUE = "CASE WHEN m.destination_name LIKE 'queue/%' THEN concat('/', m.destination_name) ELSE m.destination_name END"
 
 PRODUCER_FASTER = (
@@ -154,6 +160,12 @@ BROKER_SLOW = _again(
 )
 """Minutes in which messages wait in the broker though their consumers are idle."""
 
+SERVED = f"""
+    SELECT p.source, d.destination_name, {DELIVERED} AS minute, {SUBJECT} AS subject, max(d.delivered_ns) AS last_ns
+    FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id WHERE d.delivered_ns > 0
+    GROUP BY p.source, d.destination_name, {DELIVERED}, {SUBJECT}"""
+"""Who was delivered to in a minute, and when last."""
+
 SERVING = f"""
     SELECT p.source, d.destination_name, s.server_product, {DELIVERED} AS minute, min(d.stream_id) AS stream_id,
            min({BROKER}) AS subject, min(d.delivered_ns) AS first_ns, max(d.delivered_ns) AS last_ns
@@ -183,6 +195,12 @@ LATE_MESSAGES = _again(
 )
 """Minutes in which messages come late, and neither a consumer nor a producer nor the broker is the reason that can be named."""
 
+STANDING = f"""
+    SELECT DISTINCT source, minute FROM (
+        SELECT source, CAST(floor(begin_ns / {MINUTE_NS}.0) AS BIGINT) AS minute FROM still_events
+        UNION ALL SELECT source, CAST(floor(end_ns / {MINUTE_NS}.0) AS BIGINT) FROM still_events) minutes"""
+"""Minutes in which a broker stood still."""
+
 SLOW_CONFIRMS = f"""
     SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
            stream_offset, destination_name, before, backlog, late_s FROM (
@@ -193,7 +211,8 @@ SLOW_CONFIRMS = f"""
                AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
                    AND s.minute = m.minute AND s.rank = 1
               WHERE m.receipt_p95_us >= {CONFIRMED_TIMES} * m.best_receipt_us AND m.receipt_p95_us - m.best_receipt_us >= {CONFIRMED_US}
-                AND m.sends >= 3) slow) counted
+                AND m.sends >= 3 AND NOT EXISTS (
+                    SELECT 1 FROM standing o WHERE o.source = m.source AND m.minute BETWEEN o.minute - 1 AND o.minute + 2)) slow) counted
     WHERE near >= {CONFIRMED_MINUTES}"""
 """Minutes in which RECEIPTs to SENDs came much later than before."""
 
@@ -202,16 +221,53 @@ NO_CONSUMER = f"""
            stream_offset, destination_name, before, backlog, late_s FROM (
         SELECT *, sum(messages) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
                   RANGE BETWEEN {UNREAD_MINUTES * MINUTE_NS} PRECEDING AND {UNREAD_MINUTES * MINUTE_NS} FOLLOWING) AS near
-        FROM ({_minute("'destination'", _QUEUE, "m.sends - s.failed", NO_NUMBER, "m.sends - s.failed", "s")}
+        FROM ({_minute("'destination'", _QUEUE, _COUNTING, NO_NUMBER, _COUNTING, "s")}
               FROM destination_past m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
                AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
                    AND s.minute = m.minute AND s.rank = 1
-              WHERE m.sends > s.failed AND m.messages = 0 AND m.destination_name LIKE 'queue/%' AND NOT EXISTS (
+              WHERE {_COUNTING} > 0 AND m.messages = 0 AND m.destination_name LIKE 'queue/%' AND NOT EXISTS (
                     SELECT 1 FROM subscribed u WHERE u.source = m.source AND u.destination_name = m.destination_name
                     AND coalesce(u.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
                     AND u.first_minute <= m.minute + {DAY_MINUTES} AND u.last_minute >= m.minute - {DAY_MINUTES})) unread) counted
     WHERE near >= {UNREAD}"""
 """Minutes in which a queue is sent to, and no consumer of it was captured within a day."""
+
+LEFT_ALONE = f"""
+    SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
+           stream_offset, destination_name, before, backlog, late_s FROM (
+        SELECT *, sum(messages) OVER (PARTITION BY {_KEY}, since ORDER BY first_ns
+                  RANGE BETWEEN {UNREAD_MINUTES * MINUTE_NS} PRECEDING AND {UNREAD_MINUTES * MINUTE_NS} FOLLOWING) AS near
+        FROM (
+            SELECT m.source, 'destination' AS subject_kind, {_QUEUE} AS subject, m.server_product,
+                   concat(m.destination_name, ' left') AS what, w.subject AS text, w.last_ns AS begin_ns, s.last_ns AS end_ns, s.first_ns,
+                   CAST({_COUNTING} AS BIGINT) AS messages, CAST({_COUNTING} AS DOUBLE) AS amount, s.stream_id, {_NOWHERE},
+                   m.destination_name, CAST(m.served AS DOUBLE) AS before, CAST(m.backlog_change AS DOUBLE) AS backlog,
+                   {NO_NUMBER} AS late_s, m.since
+            FROM (SELECT *, max(CASE WHEN messages > 0 THEN minute END) OVER past AS since,
+                         count(CASE WHEN messages > 0 THEN 1 END) OVER past AS served,
+                         count(CASE WHEN sends > 0 AND messages = 0 THEN 1 END) OVER past AS unserved
+                  FROM destination_past WINDOW past AS (PARTITION BY {_KEY} ORDER BY minute {PAST})) m
+            JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
+                 AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product AND s.minute = m.minute
+                 AND s.rank = 1
+            JOIN (SELECT source, destination_name, minute, max(last_ns) AS last_ns, arg_max(subject, last_ns) AS subject FROM served
+                  GROUP BY source, destination_name, minute) w
+            ON w.source = m.source AND w.destination_name = m.destination_name AND w.minute = m.since
+            WHERE {_COUNTING} > 0 AND m.messages = 0 AND m.destination_name LIKE 'queue/%' AND m.served >= {LEAST_MINUTES - 1}
+              AND m.unserved - (m.minute - m.since - 1) <= {SELDOM} * m.served
+              AND NOT EXISTS (SELECT 1 FROM stalled t WHERE t.source = m.source AND t.destination_name = m.destination_name
+                              AND floor(t.begin_ns / {MINUTE_NS}.0) <= m.minute
+                              AND (t.end_ns IS NULL OR floor(t.end_ns / {MINUTE_NS}.0) >= m.minute - 1))
+              AND NOT EXISTS (SELECT 1 FROM lost_consumers g WHERE g.source = m.source AND g.destination_name = m.destination_name
+                              AND floor(g.begin_ns / {MINUTE_NS}.0) <= m.minute
+                              AND (g.end_ns IS NULL OR floor(g.end_ns / {MINUTE_NS}.0) >= m.minute - 1))
+              AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = m.source AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0) - 1
+                              AND m.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})) alone) counted
+    WHERE near >= {UNREAD}"""
+"""Minutes in which a queue is sent to and nothing is delivered, though it was nearly always consumed from before; since the last MESSAGE.
+
+A consumer that is stalled, or whose connection is lost, explains it.
+"""
 
 SUBSCRIBED = f"""
     SELECT p.source, u.destination_name, s.server_product, floor(min(u.subscribed_ns) / {MINUTE_NS}.0) AS first_minute,
@@ -223,5 +279,6 @@ SUBSCRIBED = f"""
 
 CTES = {
     "destination_past": DESTINATION_PAST, "explained": EXPLAINED, "unexplained": UNEXPLAINED, "waiting": WAITING, "producing": PRODUCING,
-    "faster": FASTER_MINUTES, "serving": SERVING, "backlogs": BACKLOG, "subscribed": SUBSCRIBED,
+    "still_events": BROKER_STILL, "standing": STANDING,
+    "faster": FASTER_MINUTES, "serving": SERVING, "served": SERVED, "backlogs": BACKLOG, "subscribed": SUBSCRIBED,
 }  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pipelines.incidents import consumer_events, consumer_minutes, cut_events, destination_events, end_events, instance_events
+from pipelines.incidents import consumer_events, consumer_minutes, cut_events, destination_events, end_events, instance_events, wire_events
 from pipelines.incidents.flagged import EVENT, NO_NUMBER, NO_TEXT, OF_TRAFFIC, SECOND_NS
 from pipelines.incidents.kinds import KINDS, Kind
 from stompcap.views import VIEWS
@@ -62,7 +62,7 @@ def islands(kinds: Sequence[Kind] = KINDS) -> str:
 def shared(sql: str) -> str:
     """The queries that this one names, each behind those that it names itself."""
     every = {"ends": VIEWS["session_ends"].of(), "stops": end_events.STOPS, "idles": end_events.IDLES, **consumer_minutes.CTES,
-             **cut_events.CTES, **consumer_events.CTES, **instance_events.CTES, **destination_events.CTES}  # fmt: skip
+             **cut_events.CTES, **wire_events.CTES, **consumer_events.CTES, **instance_events.CTES, **destination_events.CTES}  # fmt: skip
     found: list[str] = []
     for name in reversed(every):
         if re.search(rf"\b(FROM|JOIN) {name}\b", " ".join([sql, *(every[one] for one in found)])):

@@ -88,6 +88,9 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
         "no_consumer": (
             f"{destinations.UNREAD} messages were sent to a queue within {destinations.UNREAD_MINUTES} minutes, and the lake has neither a SUBSCRIBE to it nor a MESSAGE of it; SENDs of sessions that got an ERROR do not count", "warning",
             "a consumer that speaks another protocol, was not captured or is forgotten"),
+        "consumers_left": (
+            f"{destinations.UNREAD} messages were sent to a queue within {destinations.UNREAD_MINUTES} minutes of which none delivers anything, though of the minutes with SENDs of the day before at most {_percent(destinations.SELDOM)} were so; no consumer is stalled or gone for want of heart-beats. It began with the last MESSAGE", "critical",
+            "a consumer that speaks another protocol, or was not captured"),
         "producer_faster": (
             f"{destinations.MORE} times as many SENDs a minute as in the least five minutes of the day before, and a backlog that grows by {destinations.GROWTH} and {_percent(destinations.GROWTH_SHARE)} of the SENDs, in {destinations.GROWTH_MINUTES} minutes; no consumer is slow or stalled. Who sends most is named", "critical", ""),
         "backlog": (
@@ -106,6 +109,8 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
             f"A transaction with SENDs or ACKs that was neither committed nor aborted for {transactions.OPEN_S} s, or that ended with its connection and {transactions.OPEN_MESSAGES} of them", "warning", ""),
         "rolled_back": (
             f"{minutes.AGAIN} transactions and {_percent(minutes.AGAIN_SHARE)} of a client's in a minute were aborted, and its broker delivered nothing again", "warning", ""),
+        "nacked": (
+            f"{minutes.AGAIN} messages and {_percent(minutes.AGAIN_SHARE)} of what a consumer got in a minute were refused by NACK, and none was delivered to it again: brokers drop them or put them into a dead-letter queue", "warning", ""),
         "left_unacknowledged": (
             f"Sessions of a client, each of {consumers.LIVED_S} s or more, ended in {consumers.LEFT_SESSIONS} minutes within {_quiet(consumers.LEFT_WITHIN_S)} with {consumers.LEFT} messages in flight together; shorter ones are a loop, and those of one minute a deployment", "warning", ""),
         "redelivery_loop": (
@@ -136,7 +141,7 @@ def _of_connections() -> dict[str, tuple[str, str, str]]:
 def _of_surroundings() -> dict[str, tuple[str, str, str]]:
     limits = "warning from 1 % of the connections on, else note"
     return {
-        "retransmissions": (f"{wire.AGAIN} retransmissions of an address in a minute, and {wire.AGAIN_TIMES} times the mean of the others", "warning", "packets that the capture has twice"),
+        "retransmissions": (f"{wire.AGAIN} retransmissions of an address in a minute, and {wire.AGAIN_TIMES} times the mean of the others; or {wire.AGAIN_ALL} of a broker's in a minute, of {wire.ALL_ADDRESSES} addresses, and {wire.ALL_TIMES} times the mean of the hour before", "warning", "packets that the capture has twice"),
         "window_closed": (f"A receiver's TCP window was closed for {wire.CLOSED_S} s", "warning", ""),
         "long_way": (f"Round trips of {_ms(wire.FAR_US)} and {wire.FAR_TIMES} times those of the other addresses of the hour, over {wire.FAR_CONNECTIONS} connections of each", "note", "a capture point near the other clients"),
         "protocol": (f"A MUST that is broken, once per rule, side, product and login, with the count; what {_percent(rules.MOST)} of {rules.EVERYONE} logins or more break is said once of all clients", "note", ""),

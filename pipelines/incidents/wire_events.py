@@ -10,6 +10,9 @@ from pipelines.incidents.who import BROKER, SUBJECT, SUBJECT_KIND
 AGAIN, AGAIN_TIMES = 20, 5
 """So many retransmissions of an address in a minute, and so many times those of an average one of the others, are an incident."""
 
+AGAIN_ALL, ALL_ADDRESSES, ALL_TIMES = 50, 3, 10
+"""So many of a broker in a minute, of so many addresses, and so many times the mean of the hour before: of all its clients."""
+
 CLOSED_S = 5
 """A window that was closed for so many seconds is an incident."""
 
@@ -19,7 +22,7 @@ FAR_US, FAR_TIMES, FAR_CONNECTIONS = 50_000, 10, 3
 _NOWHERE = f"{NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset"
 _SESSION = "JOIN streams p ON p.stream_id = t.stream_id JOIN sessions s ON s.stream_id = t.stream_id"
 
-RETRANSMISSIONS = f"""
+OF_ONE = f"""
     SELECT source, 'network' AS subject_kind, client_ip AS subject, {NO_TEXT} AS server_product, 'again' AS what, {NO_TEXT} AS text,
            first_ns AS begin_ns, last_ns AS end_ns, 0 AS messages, CAST(number AS DOUBLE) AS amount, stream_id, {_NOWHERE}
     FROM (
@@ -31,6 +34,30 @@ RETRANSMISSIONS = f"""
             FROM stalls t JOIN streams p ON p.stream_id = t.stream_id WHERE t.kind = 'retransmission'
             GROUP BY p.source, p.client_ip, CAST(floor(t.begin_ns / 6e10) AS BIGINT)) minutes) compared
     WHERE number >= {AGAIN} AND number * greatest(others, 1) >= {AGAIN_TIMES} * of_others"""
+
+RETRANSMISSIONS = f"""
+    SELECT * FROM resent UNION ALL
+    SELECT source, 'network' AS subject_kind, subject, server_product, 'all' AS what, {NO_TEXT} AS text, first_ns AS begin_ns,
+           last_ns AS end_ns, 0 AS messages, CAST(number AS DOUBLE) AS amount, stream_id, {_NOWHERE}
+    FROM (
+        SELECT *, coalesce(sum(number) OVER (PARTITION BY source, subject ORDER BY minute RANGE BETWEEN 60 PRECEDING AND 1 PRECEDING), 0)
+                  AS before
+        FROM (
+            SELECT p.source, concat(p.server_ip, ':', CAST(p.server_port AS STRING)) AS subject, min(s.server_product) AS server_product,
+                   CAST(floor(t.begin_ns / 6e10) AS BIGINT) AS minute, count(*) AS number, count(DISTINCT p.client_ip) AS addresses,
+                   min(t.begin_ns) AS first_ns, max(t.end_ns) AS last_ns, min(t.stream_id) AS stream_id
+            FROM stalls t JOIN streams p ON p.stream_id = t.stream_id LEFT JOIN sessions s ON s.stream_id = t.stream_id
+            WHERE t.kind = 'retransmission'
+            GROUP BY p.source, p.server_ip, p.server_port, CAST(floor(t.begin_ns / 6e10) AS BIGINT)) minutes) compared
+    JOIN (SELECT source AS seen_source, CAST(floor(min(first_ns) / 6e10) AS BIGINT) AS first_minute FROM captures GROUP BY source) seen
+    ON seen_source = source
+    WHERE number >= {AGAIN_ALL} AND addresses >= {ALL_ADDRESSES} AND minute > first_minute
+      AND number >= {ALL_TIMES} * before / least(minute - first_minute, 60)
+      AND NOT EXISTS (SELECT 1 FROM resent o WHERE o.source = compared.source
+                      AND o.begin_ns BETWEEN compared.first_ns AND compared.last_ns)"""
+"""Minutes in which much is sent again to and from many addresses, none of which stands out."""
+
+CTES = {"resent": OF_ONE}
 
 CLOSED_WINDOWS = f"""
     SELECT p.source, CASE WHEN t.direction = 's2c' THEN {SUBJECT_KIND} ELSE 'broker' END AS subject_kind,

@@ -12,7 +12,8 @@ LIMITING = 0.01
 
 def retransmissions(facts: Facts) -> Said:
     """Sent again and again."""
-    return Said("warning", f"{facts.name}: {count(facts.total)} retransmissions, up to {count(facts.most)} a minute, far more than others",
+    where = "of all clients, far more than before" if facts.what == "all" else "far more than others"
+    return Said("warning", f"{facts.name}: {count(facts.total)} retransmissions, up to {count(facts.most)} a minute, {where}",
                 (("retransmissions", "1/min", None, facts.most),), "packets that the capture has twice")  # fmt: skip
 
 

@@ -62,6 +62,12 @@ def left_unacknowledged(facts: Facts) -> Said:
     return Said("warning", f"{left} at the end of {counted(facts.events, 'connection')}", (("left", "", None, float(facts.messages)),))
 
 
+def nacked(facts: Facts) -> Said:
+    """NACKs whose messages do not come back."""
+    words = f"{facts.name} refused (NACK) {counted(facts.messages, 'message')}{_at(facts)}, {share(facts.mean, 1)} of all"
+    return Said("warning", f"{words}; none came back to it", (("refused", "share", None, facts.mean),))
+
+
 def redelivery_loop(facts: Facts) -> Said:
     """Much of what a consumer gets was delivered before."""
     again = f"{facts.name} got {counted(facts.messages, 'message')}{_at(facts)} again, {share(facts.mean, 1)} of all"
@@ -123,6 +129,14 @@ def no_consumer(facts: Facts) -> Said:
                 "a consumer that speaks another protocol, was not captured or is forgotten")  # fmt: skip
 
 
+def consumers_left(facts: Facts) -> Said:
+    """A queue whose consumers are gone."""
+    last = f"; the last to be delivered to was {visible(facts.text, 60)}" if facts.text else ""
+    return Said("critical", f"{facts.name} has no consumer any more: {counted(facts.messages, 'message')} sent, none delivered{last}",
+                (("messages", "", None, float(facts.messages)),),
+                "a consumer that speaks another protocol, or was not captured")  # fmt: skip
+
+
 def _rate(number: float | None) -> str:
     return count(round(number or 0))
 
@@ -159,8 +173,9 @@ def _waiting(facts: Facts) -> tuple[Number, ...]:
 KINDS = {
     one.__name__: one
     for one in (
-        consumer_slow, instance_slow, consumer_stalled, consumer_gone, uncommitted, rolled_back, left_unacknowledged, redelivery_loop,
-        poison_message, producer_faster, backlog, broker_slow, broker_still, late_messages, slow_confirms, no_consumer,
+        consumer_slow, instance_slow, consumer_stalled, consumer_gone, uncommitted, rolled_back, nacked, left_unacknowledged,
+        redelivery_loop, poison_message, producer_faster, backlog, broker_slow, broker_still, late_messages, slow_confirms, no_consumer,
+        consumers_left,
     )
 }  # fmt: skip
 """What is known of an incident, and what is said of it."""

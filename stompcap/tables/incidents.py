@@ -6,8 +6,8 @@ from stompcap.tables.schema import Column, Table, big, moment, text
 
 KINDS = (
     "capture_damaged", "capture_loss", "capture_cut", "capture_one_way", "capture_clocks", "capture_tls", "broker_stop", "broker_slow",
-    "broker_still", "cut_together", "no_consumer", "consumer_gone", "consumer_stalled", "consumer_slow", "instance_slow",
-    "producer_faster", "backlog", "late_messages", "slow_confirms", "uncommitted", "rolled_back", "left_unacknowledged",
+    "broker_still", "cut_together", "no_consumer", "consumers_left", "consumer_gone", "consumer_stalled", "consumer_slow", "instance_slow",
+    "producer_faster", "backlog", "late_messages", "slow_confirms", "uncommitted", "rolled_back", "nacked", "left_unacknowledged",
     "redelivery_loop", "poison_message", "refused", "unanswered", "connect_refused", "reconnect_loop", "storm", "errors", "vanished",
     "heartbeat_missed", "heartbeat_late", "idle_cut", "retransmissions", "window_closed", "long_way", "protocol",
 )  # fmt: skip
