@@ -11,6 +11,7 @@ import stat
 import struct
 import time
 from collections.abc import Callable
+from threading import Lock
 from types import TracebackType
 
 from stompcap.active.addresses import Address, why
@@ -30,6 +31,7 @@ class Recording:
         """Replace the file; raises EnvironmentProblem where it cannot be written."""
         self.path, self.pcapng = path, path.endswith(".pcapng")
         self.packets = self.octets = 0
+        self._lock = Lock()
         self.broken: EnvironmentProblem | None = None
         self.when_broken: Callable[[], None] = lambda: None
         try:
@@ -59,8 +61,9 @@ class Recording:
             record = _block(6, head + packet + bytes(-size % 4))
         else:
             record = struct.pack("<IIII", seconds, rest, size, size) + packet
-        if self._write(record):
-            self.packets += 1
+        with self._lock:
+            if self._write(record):
+                self.packets += 1
 
     def connection(self, client: Address, server: Address) -> Recorded:
         """A connection to be recorded."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stompcap.cli.application import CODES, NAME, new
 from stompcap.cli.commands import (
+    active_commands,
     check_command,
     completion_command,
     dissector_command,
@@ -39,6 +40,7 @@ repair_command.register(app)
 export_command.register(app)
 generate_command.register(app)
 proxy_command.register(app)
+active_commands.register(app)
 dissector_command.register(app)
 rule_commands.register(app)
 prepare_command.register(app)

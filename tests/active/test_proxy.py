@@ -42,7 +42,7 @@ def sides(path: Path) -> dict[tuple[str, int], list[bytes]]:
     return found
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(PIECES, PIECES), min_size=1, max_size=4))
 def test_each_connection_has_what_its_ends_sent_however_it_was_cut(tmp_path: Path, made: list[tuple[list[bytes], list[bytes]]]) -> None:
     talks = [Talk(*both) for both in made]

@@ -1,0 +1,1 @@
+"""Client libraries against `stompcap serve` and brokers against `stompcap drive`: the results behind docs/conformance.md."""
