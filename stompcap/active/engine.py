@@ -12,7 +12,7 @@ from stompcap.active.steps import ABSENT, CLOSE, Beats, Case, Expect, Idle, Neve
 from stompcap.active.wire import Wire
 
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
-PROOF_OCTETS, PIECE_OCTETS = 1200, 320
+PROOF_OCTETS, PIECE_OCTETS = 1600, 320
 """How much of a conversation is proof, and of what one side said in a row."""
 TOLERANCE = 2.5
 """Of an interval of heart-beats: a side that first beats when a whole one has passed in silence is let off."""
@@ -170,8 +170,10 @@ class Play:
     def _reconnect(self, step: Reconnect) -> None:
         if self.anew is None:
             raise NotJudged("this side cannot connect")
-        self.wire.close()
+        before = self.wire
+        before.close()
         self.wire = self.anew()
+        self.wire.log = before.log
         self.wire.send(self.filled(step.connect))
 
     def _text(self, value: str) -> str:
