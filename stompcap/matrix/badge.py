@@ -32,6 +32,8 @@ SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" rol
 def written(matrix: Matrix, path: str) -> str:
     """The badge, in the form that the file's name asks for; raises UsageError for another, or where it is not of one product."""
     suffix = demanded(path)
+    if matrix.shared:
+        raise UsageError("--badge is made of captures: a lake does not tell which side tried a rule that is about both")
     if len(matrix.columns) != 1:
         names = ", ".join(name_of(column.name) for column in matrix.columns) or "none"
         raise UsageError(f"--badge is of one product; name it with --product: {names}")

@@ -28,10 +28,11 @@ FIRST = (
     "arg_min({stream_id: t.stream_id, direction: t.direction, stream_offset: t.stream_offset, ts_ns: t.ts_ns, evidence: t.evidence}, "
     "(coalesce(t.ts_ns, 0), t.stream_id, t.direction, t.stream_offset, coalesce(t.evidence, '')))"
 )
-FRAME = """
-SELECT any_value(r.raw), any_value(r.last_packet), any_value(c.path)
-FROM raw_frames r LEFT JOIN captures c ON c.capture_id = r.last_capture_id
-WHERE r.stream_id = ? AND r.direction = ? AND r.stream_offset = ?"""
+FRAMES = """
+SELECT w.number, any_value(r.raw), any_value(r.last_packet), any_value(c.path) FROM wanted w
+JOIN raw_frames r ON r.stream_id = w.stream_id AND r.direction = w.direction AND r.stream_offset = w.stream_offset
+LEFT JOIN captures c ON c.capture_id = r.last_capture_id WHERE list_contains(?, r.stream_id) GROUP BY w.number"""
+PLACE = ("stream_id", "direction", "stream_offset")
 
 
 def counted(lake: str, subjects: Subjects, protocol: str | None = None, source: str | None = None) -> Counts:
@@ -61,10 +62,11 @@ def prove(lake: str, found: Counts, keys: set[Key]) -> None:
     """Add the frames that prove the first findings of these products."""
     wanted = [broken.first for (_, _, key), broken in found.broken.items() if key in keys]
     with query.opened({name: query.whole(lake, name) for name in ("raw_frames", "captures")}) as database:
-        for first in wanted:
-            place = [first["stream_id"], first["direction"], first["stream_offset"]]
-            raw, packet, path = database.execute(FRAME, place).fetchall()[0]
-            first.update(raw=None if raw is None else bytes(raw[:MOST_OCTETS]), packet=packet, capture=path)
+        places = {name: [first[name] for first in wanted] for name in PLACE}
+        database.register("wanted", pa.table({"number": pa.array(range(len(wanted)), pa.int64()), **places}))
+        found_at = database.execute(FRAMES, [sorted({first["stream_id"] for first in wanted})]).fetchall() if wanted else []
+        for number, raw, packet, path in found_at:
+            wanted[number].update(raw=None if raw is None else bytes(raw[:MOST_OCTETS]), packet=packet, capture=path)
 
 
 def _select(database: DuckDBPyConnection, subjects: Subjects, protocol: str | None, source: str | None) -> None:

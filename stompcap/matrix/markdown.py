@@ -15,8 +15,8 @@ HARMLESS = re.compile(r"(?!www\.)[A-Za-z0-9][A-Za-z0-9 /.-]*", re.ASCII)
 
 def written(matrix: Matrix, title: str = "", begins: int = 1) -> str:
     """The matrix as a page, or, where `begins` is more than 1, as the part of one whose headings begin at that level."""
-    side, mark = matrix.subjects.side, "#" * begins
-    lines = [f"{mark} {title or f'Rules kept and broken by {side}s'}", ""]
+    mark = "#" * begins
+    lines = [f"{mark} {title or f'Rules kept and broken by {wording.WHO[matrix.subjects.side]}s'}", ""]
     names = [foreign(wording.name_of(column.name)) for column in matrix.columns]
     lines += [f"| | {' | '.join(names)} |", f"| --- |{' ---: |' * len(names)}"]
     lines.append(f"| sessions | {' | '.join(_sessions(column.versions) for column in matrix.columns)} |")

@@ -30,9 +30,9 @@ HEAD = """<!DOCTYPE html>
 </head>
 <body>
 <h1>{title}</h1>
-<p>How often each was judged by a rule (occasions), and on how many of these it broke it. A cell that is broken unfolds to its first
+<p>✓ kept, with the number of occasions on which it was judged; ✗ broken, on how many of them. A cell that is broken unfolds to its first
 finding: where it is, what was seen, the bytes. A rule that a product's sessions never tried is not judged, which says nothing for or
-against it.
+against it; INFO is worth knowing and no violation.
 <code>stompcap rules explain ID</code> explains a rule.</p>
 """
 
@@ -41,7 +41,8 @@ def written(matrix: Matrix) -> str:
     """The page."""
     style = files(__package__).joinpath("page.css").read_text("utf-8")
     policy = POLICY.format(style=b64encode(sha256(style.encode()).digest()).decode())
-    parts = [HEAD.format(title=f"STOMP rules kept and broken by {matrix.subjects.side}s", style=style, policy=policy), _table(matrix)]
+    title = f"STOMP rules kept and broken by {wording.WHO[matrix.subjects.side]}s"
+    parts = [HEAD.format(title=title, style=style, policy=policy), _table(matrix)]
     if matrix.untried:
         parts.append(f"<p>Not judged for any of them: {', '.join(_rule(rule) for rule in matrix.untried)}.</p>")
     parts += [f"<p>{escape(one)}</p>" for one in wording.remarks(matrix)]
@@ -73,11 +74,13 @@ def _rule(rule: Rule) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    told = escape(wording.said(cell))
+    told, at_most = escape(wording.said(cell)), wording.SHARED if cell.shared else ""
     if cell.proof is None:
-        return f'<td class="{cell.status.replace(" ", "-")}">{told}</td>'
-    level = (cell.level or "").lower()
-    return f'<td class="{level}"><details><summary>{told}</summary>{_proof(cell.proof)}</details></td>'
+        shown = f"{at_most}{cell.occasions:,}" if cell.occasions else cell.status
+        return f'<td class="{cell.status.replace(" ", "-")}" title="{told}">{shown}</td>'
+    level, findings, _ = cell.broken[0]
+    shown = f"{findings:,} of {at_most}{cell.occasions:,}" + ("" if level == "MUST" else f" {level}")
+    return f'<td class="{level.lower()}"><details><summary>{shown}</summary><p>{told}</p>{_proof(cell.proof)}</details></td>'
 
 
 def _proof(proof: Proof) -> str:

@@ -20,7 +20,7 @@ LEVEL = 6
 def written(matrix: Matrix, width: int = 80) -> str:
     """The matrix in so many columns of a terminal; ends in a newline."""
     width = max(width, NARROWEST)
-    lines = [f"Rules of the {matrix.subjects.side}, by {', '.join(matrix.subjects.by)}"]
+    lines = [f"Rules of {wording.WHO[matrix.subjects.side]}s, by {', '.join(matrix.subjects.by)}"]
     lines += _wrapped("ok N: kept on N occasions; M/N: broken on M of N (S: SHOULD, i: INFO); -: not judged", width)
     for begin, end in _blocks(matrix, width):
         lines += ["", *_block(matrix, begin, end, width)]

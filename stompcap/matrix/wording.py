@@ -9,6 +9,9 @@ from stompcap.units import counted
 from stompcap.visible import visible, visible_octets
 
 LONGEST_NAME, LONGEST_EVIDENCE, LONGEST_OCTETS = 60, 200, 160
+WHO = {"client": "client", "server": "broker"}
+"""The sides as products."""
+
 SHARED = "≤"
 """In front of occasions that include those of the other side: a lake counts them together where a rule is about both."""
 
@@ -59,7 +62,7 @@ def evidence(proof: Proof) -> str:
 
 def remarks(matrix: Matrix) -> list[str]:
     """What the numbers do not say by themselves."""
-    who = matrix.subjects.side
+    who = WHO[matrix.subjects.side]
     found = []
     if matrix.shared:
         found.append(f"{SHARED}: where a rule is about both sides, a lake counts the occasions of both; captures count each apart.")
@@ -71,6 +74,7 @@ def remarks(matrix: Matrix) -> list[str]:
 
 
 def totals(matrix: Matrix, column: int) -> str:
-    """How many of the MUST rules that were judged a product kept."""
+    """How many of the MUST rules that were judged a product kept; at most so many, where its peers alone may have tried some."""
     kept, judged = matrix.musts(column)
-    return f"{kept}/{judged}"
+    at_most = SHARED if any(cells[column].shared for _, cells in matrix.rows) else ""
+    return f"{at_most}{kept}/{at_most}{judged}"

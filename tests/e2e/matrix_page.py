@@ -39,7 +39,7 @@ page without scripts whose broken cells unfold to the bytes, `md` and `json`. No
 counts the occasions of both together (≤); captures count each side apart, and leave out what tried nothing, as [`check`](check.md) does.
 
 `--badge` writes `STOMP 1.2 MUST 42/45` of one product: of the 45 MUST rules that its sessions tried it kept 42. What they did not try
-counts neither way. A file that ends in `.json` is for the endpoint badge of shields.io.
+counts neither way. It is made of captures, which tell who tried what. A file that ends in `.json` is for the endpoint badge of shields.io.
 """
 
 

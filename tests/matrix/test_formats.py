@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
+from stompcap.errors import UsageError
 from stompcap.matrix import Matrix, badge, matrix, subjects_of
 from stompcap.matrix.counts import Broken, Counts, Judged
 from stompcap.matrix.formats import FORMATS, written
@@ -29,14 +30,14 @@ MARKDOWN = MarkdownIt("commonmark").enable("table")  # with HTML, as on a forge
 FIRST = {"stream_id": "5b1f", "direction": "c2s", "stream_offset": 7, "ts_ns": 1, "capture": "/tmp/a.pcap", "packet": 12}
 
 
-def made(*names: str, version: str | None = "1.2") -> Matrix:
+def made(*names: str, shared: bool = True) -> Matrix:
     """A matrix of clients of these names, each of which has kept a rule, broken one, and one as INFO, its name in all that peers choose."""
     found = Counts(unnamed=3)
     for name in names:
         key = (name, None)
-        found.versions[key] = {version: 2}
+        found.versions[key] = {"1.2": 2}
         found.judged["CN-01", key] = Judged(1234, 2)
-        found.judged["SN-01", key], found.judged["CN-20", key] = Judged(22, 2), Judged(2, 2, shared=True)
+        found.judged["SN-01", key], found.judged["CN-20", key] = Judged(22, 2), Judged(2, 2, shared)
         first = {**FIRST, "evidence": name, "raw": b"SEND\n" + name.encode("utf-8", "surrogateescape") + b"\xff\0"}
         found.broken["SN-01", "M", key] = Broken(2, 1, first)
         found.broken["CN-20", "I", key] = Broken(2, 2, {**first, "raw": None, "packet": None, "capture": None})
@@ -123,12 +124,17 @@ def test_a_page_loads_nothing_and_its_policy_names_its_style():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_badge_is_well_formed_whatever_the_product_is_called(name):
-    drawn = ET.fromstring(badge.written(made(name), "b.svg"))
+    drawn = ET.fromstring(badge.written(made(name, shared=False), "b.svg"))
     assert [one.text for one in drawn.iter("{http://www.w3.org/2000/svg}text")] == ["STOMP 1.2 MUST", "1/2"]
     assert {one.tag.partition("}")[2] for one in drawn.iter()} == {"svg", "title", "rect", "g", "text"}
-    assert json.loads(badge.written(made(name), "b.json")) == {
+    assert json.loads(badge.written(made(name, shared=False), "b.json")) == {
         "schemaVersion": 1, "label": "STOMP 1.2 MUST", "message": "1/2", "color": "red",
     }  # fmt: skip
+
+
+def test_a_lake_has_no_badge():
+    with pytest.raises(UsageError, match="made of captures"):
+        badge.written(made("acme"), "b.svg")
 
 
 def test_what_was_never_tried_is_no_green_badge():

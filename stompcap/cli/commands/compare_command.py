@@ -16,6 +16,7 @@ from stompcap.cli.stderr import to_stderr
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.options import one_of
 from stompcap.tables.words import VERSIONS
+from stompcap.units import counted
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def compare(
         return
     from stompcap.matrix import badge, subjects_of
     from stompcap.matrix.formats import FORMATS, written
+    from stompcap.matrix.wording import totals
 
     subjects = subjects_of(compared.by)
     if compared.form not in FORMATS:
@@ -100,11 +102,16 @@ def compare(
     else:
         options = common.options(common.Reading(keylog=keylog), settings=settings)
         made, refused = _of_captures(names or (), subjects, compared, options)
+    told = []
     if compared.badge is not None:
         _write(compared.badge, badge.written(made, compared.badge))
+        told.append(f"{compared.badge}: of the MUST rules that were judged it kept {totals(made, 0)}")
     if compared.output is not None:
         _write(compared.output, written(made, compared.form, NARROWEST))
-    elif compared.badge is None or compared.form != "text":
+        told.append(f"{compared.output}: {counted(len(made.columns), 'product')}")
+    if told and (compared.output is not None or compared.form == "text"):
+        print("\n".join(map(visible, told)))
+    else:
         sys.stdout.write(written(made, compared.form, min(max(_width(), NARROWEST), WIDEST)))
     if refused or not made.columns:
         raise SystemExit(NOTHING)
