@@ -45,6 +45,7 @@ docs: setup ## Write the generated pages of docs/ anew, from the declarations in
 	@$(PY) -m stompcap.quality.catalogue >docs/quality.md && $(PY) -m pipelines.incidents.kinds_page >docs/incidents.md
 	@$(PY) -m stompcap.cli.commands_page >docs/commands.md && $(PY) -m tests.site.python_page >docs/python.md
 	@$(PY) -m tests.e2e.documents docs && $(PY) -m tests.e2e.matrix_page >docs/matrix.md
+	@$(PY) -m tests.sql.diagram >docs/tables.svg
 	@lakes=$$(mktemp -d) && .venv/bin/stompcap run 'data/*.pcap*' --lake $$lakes/data --quiet && \
 		.venv/bin/stompcap run data/transports --keylog 'data/transports/*.keys.txt' --lake $$lakes/carried --quiet && \
 		$(PY) -m tests.sql.document $$lakes/data $$lakes/carried >docs/sql.md; rm -rf $$lakes

@@ -16,6 +16,7 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).resolve().parents[1]
 BESIDE = {"README.md": "index.md", "CHANGELOG.md": "changes.md", "CONTRIBUTING.md": "contributing.md"}
 SEARCHED_FROM_DISK = "assets/iframe-worker.js"
+STYLE = "assets/site.css"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
@@ -25,6 +26,7 @@ def on_files(files: Any, config: Any) -> Any:
     for name, page in BESIDE.items():
         files.append(File.generated(config, page, content=_linked((ROOT / name).read_text("utf-8"), "")))
     files.append(File.generated(config, SEARCHED_FROM_DISK, content=Path(__file__).with_name("iframe-worker.js").read_text("utf-8")))
+    files.append(File.generated(config, STYLE, content=Path(__file__).with_name("site.css").read_text("utf-8")))
     for file in list(files):
         if file.src_uri.endswith(".ipynb"):
             files.remove(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import fields
 
@@ -86,11 +87,21 @@ def _settings() -> str:
 
 
 def _overview() -> str:
-    lines = ["| rule | level | versions | who | what |", "| --- | --- | --- | --- | --- |"]
-    for r in RULES:
-        facts = f"{spelled(r.level_text)} | {', '.join(r.versions)} | {r.side} | {_plain(r.title)}"
-        lines.append(f"| [{r.id}](#{r.id.lower()}) | {facts} |")
-    return "\n".join(lines) + "\n"
+    """All rules, by family."""
+    lines = ["## All rules, by family", ""]
+    for chapter in CHAPTERS:
+        lines += [f"**[{chapter.title}](#{_anchor(chapter.title)})**", ""]
+        lines += ["| rule | level | versions | who | what |", "| --- | --- | --- | --- | --- |"]
+        for r in chapter.rules:
+            facts = f"{spelled(r.level_text)} | {', '.join(r.versions)} | {r.side} | {_plain(r.title)}"
+            lines.append(f"| [{r.id}](#{r.id.lower()}) | {facts} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _anchor(title: str) -> str:
+    """What a heading is linked by, on the site and at GitHub."""
+    return re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-")
 
 
 def _plain(text: str) -> str:

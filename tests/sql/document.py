@@ -17,20 +17,12 @@ from typing import Any
 
 from stompcap.cli import render
 from stompcap.lake.reading import answered
-from stompcap.tables import TABLES, Table
 from stompcap.views import VIEWS
 
 QUESTIONS, OF_TRANSPORTS = (Path(__file__).with_name(name) for name in ("questions.sql", "transports.sql"))
 PROSE = Path(__file__).with_name("sql.md")
 WIDEST = 60  # characters of a value
-REFERENCES = {
-    "stream_id": "streams", "rule_id": "rules", "capture_id": "captures", "first_capture_id": "captures", "last_capture_id": "captures",
-    "batch_id": "batches", "run_id": "runs",
-}  # fmt: skip
-"""Columns that name a row of a table, by that table."""
-OF_THE_RUN = {"run_id", "batch_id"}
-ALONE = {"stream_state", "quality_results", "ack_latency"}
-"""Tables that are left out of the diagram: the state of runs, and those that nothing is joined to."""
+KEYS = "Keys and references; [tables.md](tables.md) has all columns. Most rows also have the `batch_id` of the batch that wrote them."
 
 
 @dataclass(frozen=True)
@@ -92,35 +84,8 @@ def _views() -> list[str]:
 
 
 def _diagram() -> list[str]:
-    """How tables refer to each other, with the columns that identify or join their rows."""
-    shown = [table for table in TABLES.values() if table.name not in ALONE]
-    lines = ["## How tables join", "", "Keys and references; [tables.md](tables.md) has all columns.", "", "```mermaid", "erDiagram"]
-    lines += [f"    {line}" for table in shown for line in _relations(table)]
-    for table in shown:
-        lines += [f"    {table.name} {{", *(f"        {line}" for line in _columns(table)), "    }"]
-    return [*lines, "```", ""]
-
-
-def _relations(table: Table) -> Iterator[str]:
-    """The tables that a table refers to; a session is one stream."""
-    names = [column.name for column in table.columns]
-    for name, other in REFERENCES.items():
-        if name not in names or other == table.name or (name in OF_THE_RUN and table.layer != "bronze" and table.name != "batches"):
-            continue
-        to = "sessions" if name == "stream_id" and table.layer != "bronze" and table.name != "sessions" else other
-        many = "|o" if table.key == (name,) else "o{"
-        yield f"{to} ||--{many} {table.name} : {name}"
-
-
-def _columns(table: Table) -> Iterator[str]:
-    for column in table.columns:
-        if column.name in table.key or (column.name in REFERENCES and column.name not in OF_THE_RUN):
-            marks = [mark for mark, holds in (("PK", column.name in table.key), ("FK", _refers(table, column.name))) if holds]
-            yield f"{column.sql_type.lower()} {column.name} {', '.join(marks)}".rstrip()
-
-
-def _refers(table: Table, name: str) -> bool:
-    return name in REFERENCES and REFERENCES[name] != table.name
+    """How tables refer to each other, with the columns that identify or join their rows: tests/sql/diagram.py draws it."""
+    return ["## How tables join", "", KEYS, "", "![The tables with their keys, and what refers to them](tables.svg)", ""]
 
 
 if __name__ == "__main__":
