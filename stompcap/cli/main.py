@@ -23,6 +23,7 @@ from stompcap.cli.commands import (
     sql_command,
     watch_command,
 )
+from stompcap.cli.panels import arrange
 
 __all__ = ["CODES", "NAME", "app"]
 
@@ -45,3 +46,4 @@ dissector_command.register(app)
 rule_commands.register(app)
 prepare_command.register(app)
 completion_command.register(app)
+arrange(app)
