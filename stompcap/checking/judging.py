@@ -21,7 +21,7 @@ from stompcap.errors import CaptureError, UsageError
 from stompcap.options import Options, one_of
 from stompcap.rules.catalogue import in_force
 from stompcap.rules.coverage import COVERAGE, coverage
-from stompcap.rules.occasions import OCCASIONS
+from stompcap.rules.occasions import occasion
 from stompcap.tables import TABLES
 from stompcap.tables.unknown_times import without_zero
 from stompcap.tables.words import DIRECTIONS, SIDES
@@ -138,7 +138,7 @@ def _rules(tables: Mapping[str, pa.Table], names: Sequence[str], options: Option
             if rule.side in (side, "both"):
                 count, mine = counts[rule.id, side], tuple(found[rule.id, side])
                 passed = count["applicable"] - count["failed"] - count["not_evaluable"]
-                needs = OCCASIONS[rule.id].words
+                needs = occasion(rule.id).words
                 made.append(RuleVerdict(rule, side, count["applicable"], passed, count["not_evaluable"], needs, mine))
     return made
 

@@ -13,7 +13,7 @@ from stompcap.rules.catalogue import in_force
 from stompcap.rules.context import RuleContext
 from stompcap.rules.engine import _opportunities as _applicable
 from stompcap.rules.engine import _verdicts
-from stompcap.rules.occasions import OCCASIONS
+from stompcap.rules.occasions import occasion
 from stompcap.rules.pending import Pending, joined
 from stompcap.rules.record import Rule
 from stompcap.rules.tally import IDS
@@ -51,7 +51,7 @@ def coverage(analysis: Analysis, settings: Settings | None = None) -> pa.Table:
 
 def _opportunities(ctx: RuleContext, number: int, rule: Rule) -> Iterator[Counted]:
     """What a rule says of sessions that close, in its parts."""
-    answer, tried, waiting = rule.judge(ctx), OCCASIONS[rule.id].tried, []
+    answer, tried, waiting = rule.judge(ctx), occasion(rule.id).tried, []
     for judged in answer if isinstance(answer, tuple) else (answer,):
         applicable, unevaluable, trusted = _applicable(ctx, rule, judged)
         if tried is not None and judged.units is None:

@@ -212,3 +212,9 @@ OCCASIONS: dict[str, Occasion] = {
     "TR-14": Occasion("a text message of WebSocket"),
 }
 """By rule id."""
+UNTOLD = Occasion("what its text says")
+
+
+def occasion(rule_id: str) -> Occasion:
+    """That of a rule; of one that is not listed, the engine's opportunities."""
+    return OCCASIONS.get(rule_id, UNTOLD)
