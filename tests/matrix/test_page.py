@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.matrix_page import page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
+@pytest.mark.slow
 def test_the_page_is_current_and_names_products_with_what_they_broke():
     told = page()
     assert (DOCS / "matrix.md").read_text(encoding="utf-8") == told, "make docs"
