@@ -35,8 +35,11 @@ class Driver:
             self._connect().close()
         except OSError as error:
             raise EnvironmentProblem(f"{told(self.target)}: {why(error)}; start the broker or name another") from error
-        with ThreadPoolExecutor(at_once) as pool:
+        pool = ThreadPoolExecutor(at_once)
+        try:
             yield from pool.map(self.play, cases)
+        finally:  # where a signal ends it, nobody waits for cases that are under way
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def play(self, case: Case) -> Result:
         """Play one case."""

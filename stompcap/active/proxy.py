@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -47,7 +48,8 @@ class Proxy:
     """The exit code of the command beside it, where there is one."""
     _beside_runs: bool = False
     _open: set[asyncio.Task[None]] = field(default_factory=set)
-    _over: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    """Ends it; set in its loop."""
 
     @property
     def address(self) -> Address:
@@ -56,15 +58,16 @@ class Proxy:
 
     async def run(self, ends: Ends) -> None:
         """Pass connections on until one of `ends`, or a signal, or the recording breaks; raises EnvironmentProblem for that."""
-        loop, heard = asyncio.get_running_loop(), [one for one in SIGNALS if signal.getsignal(one) != signal.SIG_IGN]
+        loop, here = asyncio.get_running_loop(), threading.current_thread() is threading.main_thread()
+        heard = [one for one in SIGNALS if here and signal.getsignal(one) != signal.SIG_IGN]
         for number in heard:
             loop.add_signal_handler(number, self._signalled, number)
-        self.recording.when_broken = self._over.set
+        self.recording.when_broken = self.over.set
         others = [asyncio.create_task(self._accept(ends.connections))]
         if ends.command:
             others.append(asyncio.create_task(self._beside(ends.command)))
         try:
-            waiting = asyncio.create_task(self._over.wait())
+            waiting = asyncio.create_task(self.over.wait())
             await asyncio.wait([waiting, *others[1:]], timeout=ends.seconds, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()
             if ends.command and self._open:  # what the command said last is still under way
@@ -85,7 +88,7 @@ class Proxy:
         """A signal ends the proxy; the command that it interrupts has not ended well."""
         if self._beside_runs:
             self.code = 128 + number
-        self._over.set()
+        self.over.set()
 
     async def _accept(self, most: int | None) -> None:
         """Accept connections; after `most` of them, wait until they have ended."""
@@ -104,7 +107,7 @@ class Proxy:
         self.listening.close()
         while self._open:
             await asyncio.wait(self._open)
-        self._over.set()
+        self.over.set()
 
     async def _serve(self, client: socket.socket) -> None:
         """One connection from its SYN to its end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import resource
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 
@@ -21,9 +22,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stompcap.active import addresses
+from stompcap.active.proxy import Ends, Proxy
+from stompcap.active.recording import Recording
+from stompcap.cli import entry
 from stompcap.tcp import reassemble
 from tests.active.passing import Talk, pair, pass_on
-from tests.cli.commands import ROOT, run
+from tests.cli.commands import ROOT
 
 PIECES = st.lists(st.binary(min_size=1, max_size=200), max_size=6)
 LARGE = bytes(range(251)) * 2000
@@ -80,6 +85,22 @@ def test_tshark_finds_nothing_wrong_and_the_same_octets(tmp_path: Path, name: st
 
 
 @contextmanager
+def in_process(path: Path, target: tuple[str, int]) -> Iterator[int]:
+    """A proxy on a thread of its own, and the port on which it listens."""
+    with addresses.listen("--listen", ("127.0.0.1", 0)) as listening, Recording(str(path)) as recording:
+        loop = asyncio.new_event_loop()
+        proxy = Proxy(recording, listening, target, addresses.resolve("--to", target), print)
+        thread = Thread(target=loop.run_until_complete, args=(proxy.run(Ends()),))
+        thread.start()
+        try:
+            yield proxy.address[1]
+        finally:
+            loop.call_soon_threadsafe(proxy.over.set)
+            thread.join()
+            loop.close()
+
+
+@contextmanager
 def proxied(path: Path, target: tuple[str, int], *words: str, most: int | None = None) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """The command, and the port on which it listens; `most` limits the size of its files."""
     command = [sys.executable, "-m", "stompcap", "proxy", "--listen", "0", "--to", f"{target[0]}:{target[1]}", "-w", str(path), *words]
@@ -98,6 +119,7 @@ def proxied(path: Path, target: tuple[str, int], *words: str, most: int | None =
         child.communicate()
 
 
+@pytest.mark.slow  # starts the command
 def test_half_a_close_and_a_reset_are_passed_on_and_a_kill_leaves_whole_packets(tmp_path: Path) -> None:
     listening, target = pair()
     path = tmp_path / "out.pcap"
@@ -131,18 +153,17 @@ def test_half_a_close_and_a_reset_are_passed_on_and_a_kill_leaves_whole_packets(
 
 def test_a_receiver_that_does_not_read_slows_its_sender(tmp_path: Path) -> None:
     listening, target = pair()
-    with listening, proxied(tmp_path / "out.pcap", target) as (child, port), socket.create_connection(("127.0.0.1", port)) as client:
+    with listening, in_process(tmp_path / "out.pcap", target) as port, socket.create_connection(("127.0.0.1", port)) as client:
         server, _ = listening.accept()
-        client.settimeout(0.5)
+        client.settimeout(0.3)
         with pytest.raises(TimeoutError):
             client.sendall(bytes(60_000_000))
         recorded = (tmp_path / "out.pcap").stat().st_size
         assert recorded < 30_000_000  # what the buffers of two sockets hold
         server.close()
-        child.send_signal(signal.SIGTERM)
-        assert child.wait(5) == 0
 
 
+@pytest.mark.slow  # starts the command
 def test_a_full_disk_ends_it_and_what_is_written_is_whole(tmp_path: Path) -> None:
     listening, target = pair()
     path = tmp_path / "out.pcap"
@@ -175,8 +196,6 @@ def test_a_full_disk_ends_it_and_what_is_written_is_whole(tmp_path: Path) -> Non
 def test_what_goes_wrong_is_one_line(
     words: list[str], code: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from stompcap.cli import entry
-
     monkeypatch.chdir(tmp_path)
     listening, target = pair()
     with listening:
@@ -188,27 +207,63 @@ def test_what_goes_wrong_is_one_line(
     assert says in "".join(lines)
 
 
-def test_a_command_beside_it_finds_it_and_the_summary_says_what_was_recorded(tmp_path: Path) -> None:
+ASK = "exec 3<>/dev/tcp/$STOMPCAP_PROXY_HOST/$STOMPCAP_PROXY_PORT; echo hi >&3; sleep 0.1"
+
+
+def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr("sys.argv", ["stompcap", "proxy", "--listen", "0", *words])
+    return entry.outcome()
+
+
+def test_a_command_beside_it_finds_it_and_the_summary_says_what_was_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     listening, target = pair()
     path = tmp_path / "out.pcap"
-    asks = "import os, socket; s = socket.create_connection((os.environ['STOMPCAP_PROXY_HOST'], int(os.environ['STOMPCAP_PROXY_PORT'])));"
+    path.touch(0o644)
     with listening:
-        done = run("proxy", "--listen", "0", "--to", f"{target[0]}:{target[1]}", "-w", str(path), "--json", "--", sys.executable, "-c",
-                   asks + "s.sendall(b'hi'); import time; time.sleep(.2)")  # fmt: skip
-    assert done.code == 0, done.err
-    assert json.loads(done.out) == {"capture": str(path), "connections": 1, "failed": 0, "packets": 5, "octets": path.stat().st_size} or \
-        json.loads(done.out)["packets"] >= 5  # fmt: skip
+        words = ["--to", f"{target[0]}:{target[1]}", "-w", str(path), "--json", "--", "bash", "-c", ASK]
+        assert called(monkeypatch, *words) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said | {"packets": 0} == {"capture": str(path), "connections": 1, "failed": 0, "packets": 0, "octets": path.stat().st_size}
+    assert said["packets"] >= 5
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_target_that_refuses_is_told_recorded_and_an_error(tmp_path: Path) -> None:
+def test_a_target_that_refuses_is_told_and_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     listening, target = pair()
     listening.close()
-    began = time.monotonic()
-    with proxied(tmp_path / "out.pcap", target, "--connections", "1") as (child, port):
-        with socket.create_connection(("127.0.0.1", port)) as client, pytest.raises(ConnectionResetError):
-            client.recv(1)
-        assert child.wait(5) == 3
-        assert child.stderr is not None
-        assert "connection refused; the client was reset" in child.stderr.read()
-    assert time.monotonic() - began < 10
+    path = str(tmp_path / "out.pcapng")
+    assert called(monkeypatch, "--to", f"{target[0]}:{target[1]}", "-w", path, "--", "bash", "-c", f"{ASK}; exit 0") == 0
+    said = capsys.readouterr().err
+    assert "connection refused; the client was reset" in said
+    assert "1 connection, 1 not passed on, 2 packets" in said
+
+
+def test_a_proxy_that_could_pass_nothing_on_has_not_done_its_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listening, target = pair()
+    listening.close()
+    port = free_port()
+    asking = Thread(target=ask, args=(port,))
+    asking.start()
+    monkeypatch.setattr("sys.argv", ["stompcap", "proxy", "--listen", str(port), "--to", f"{target[0]}:{target[1]}", "-w",
+                                     str(tmp_path / "out.pcap"), "--connections", "1"])  # fmt: skip
+    assert entry.outcome() == 3
+    asking.join()
+
+
+def free_port() -> int:
+    listening, (_, port) = pair()
+    listening.close()
+    return int(port)
+
+
+def ask(port: int) -> None:
+    """Connect as soon as somebody listens."""
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.02)

@@ -16,7 +16,7 @@ CASES = (
     ),
     Case(
         "no-beats-agreed", ("HB-03", "HB-07", "HB-08"), "MUST", "Without heart-beats nobody beats, and silence is no reason to close",
-        HEART_BEATING, (Say(connect("1.2", "heart-beat:0,0")), CONNECTED, Idle(2.5), SEND, GOT),
+        HEART_BEATING, (Say(connect("1.2", "heart-beat:0,0")), CONNECTED, Idle(2), SEND, GOT),
     ),
     Case(
         "beats-keep-it-open", ("HB-05",), "MUST", "A client that beats is alive", HEART_BEATING,

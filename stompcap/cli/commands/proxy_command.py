@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -68,6 +69,7 @@ def proxy(
     here = addresses.split("--listen", listen, alone=True)
     ends = Ends(common.seconds("--for", lasting) if lasting else None, connections, command or ())
     places = addresses.resolve("--to", target)
+    _many_files()
     with addresses.listen("--listen", here) as listening, Recording(write) as recording:
         running = Proxy(recording, listening, target, places, to_stderr)
         if not quiet:
@@ -78,6 +80,12 @@ def proxy(
         raise SystemExit(running.code)
     if running.failed and not running.passed_on:
         raise EnvironmentProblem(f"{addresses.told(target)}: no connection could be passed on; start the broker or name another with --to")
+
+
+def _many_files() -> None:
+    """Permit this process as many open files as it may have: a connection takes two."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _tell(running: Proxy, path: str, *, as_json: bool, quiet: bool) -> None:
