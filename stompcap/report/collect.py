@@ -7,50 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.lake.scope import NEEDED
-from stompcap.report import dialogues, markdown
+from stompcap.report import comparing, dialogues, gates, markdown
+from stompcap.report.asking import EVERY, ask
 from stompcap.report.packets import packets
 from stompcap.report.page import TITLE, build_parts, records
 from stompcap.report.queries import QUERIES, SUMMARY
-from stompcap.report.whole import WHOLE
 from stompcap.report.writing import replace
 from stompcap.units import stamp
 from stompcap.version import version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from stompcap.lake.scope import Scope
+    from stompcap.report.against import Before
+    from stompcap.report.changes import Changes
 
 SUMMED_ROWS = 5_000_000
 """Rows that are summed up after each run; it takes a second."""
-
-
-EVERY = QUERIES | {whole.query.name: whole.query for whole in WHOLE.values()}
-"""The queries of a page by their names."""
-
-
-def ask(
-    lake: str, names: Iterable[str], spark: Callable[[], SparkSession], source: str | None = None, scope: Scope | None = None
-) -> dict[str, pa.Table]:
-    """The answers to the named queries, of one source and in a scope if they are given.
-
-    One whose tables the lake does not have (yet) is left out.
-    Each answer is an aggregate or has a LIMIT, so it is small for any lake; `spark` gives the session for queries of large tables.
-    Raises as `stompcap.lake.tables.demand` where there is no lake.
-    """
-    from stompcap.lake import open_tables, query
-    from stompcap.lake.paths import location
-    from stompcap.lake.tables import demand
-
-    demand(lake)
-    asked = [EVERY[name] for name in names]
-    needed = set() if scope is None else set(NEEDED)
-    present = {table for one in asked for table in (*one.tables, *needed) if open_tables.is_there(location(lake, table))}
-    return query.ask(lake, [one for one in asked if present.issuperset(needed.union(one.tables))], spark, source=source, scope=scope)
 
 
 def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dict[str, Any]]]:
@@ -77,11 +54,13 @@ def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dic
 
 def write(
     lake: str, out: str, spark: Callable[[], SparkSession], source: str | None = None, form: str = "html", title: str = TITLE,
-    scope: Scope | None = None,
-) -> None:
-    """Write the report of a lake as one file of HTML or Markdown (`md`); all of it or nothing.
+    scope: Scope | None = None, *, before: Before | None = None, fail_on: Sequence[str] = (),
+) -> list[str]:
+    """Write the report of a lake as one file of HTML or Markdown (`md`); all of it or nothing. Gives what tripped the gates `fail_on`.
 
-    It has a part for each source, or for that which is named. Raises EnvironmentProblem where the file cannot be written, UsageError for a
+    It has a part for each source, or for that which is named, each compared with the same of `before`.
+
+    Raises EnvironmentProblem where the file cannot be written, UsageError for a
     source that the lake has nothing of.
     """
     from stompcap.lake import sources
@@ -89,16 +68,24 @@ def write(
     made = f"made {stamp(time.time_ns(), 0)} by stompcap {version()}"
     points = sources.selected(lake, source)
     parts = {point: _answers(lake, spark, point, form, scope) for point in points[: sources.MOST]}
+    changed = {} if before is None else comparing.changed(lake, before, list(parts), scope, spark)
+    broken = [word for point, tables in parts.items() for word in _tripped(fail_on, tables, changed.get(point))]
     said = None if scope is None else scope.words()
     if form == "md":
-        page = markdown.build(parts, title, said)
+        page = markdown.build(parts, title, said, changed)
     else:
         only = source if points != [None] else None
-        page = build_parts(parts, lake, made, only=only, others=len(points) - len(parts), title=title, scope=said)
+        page = build_parts(parts, lake, made, only=only, others=len(points) - len(parts), title=title, scope=said, changed=changed)
     try:
         replace(Path(out), page)
     except OSError as error:
         raise EnvironmentProblem(f"{out}: the report cannot be written ({error.strerror or error}); name another file with -o") from error
+    return list(dict.fromkeys(broken))
+
+
+def _tripped(fail_on: Sequence[str], tables: Mapping[str, pa.Table], changes: Changes | None) -> list[str]:
+    needed = ("incident_levels", "levels", "quality") if fail_on else ()
+    return gates.tripped(fail_on, {name: records(tables[name]) for name in needed if name in tables}, changes)
 
 
 def _answers(
@@ -109,7 +96,7 @@ def _answers(
     from stompcap.lake.paths import location
 
     if form == "md":
-        return ask(lake, markdown.NEEDED, spark, point, scope)
+        return ask(lake, (*markdown.NEEDED, "levels", "quality"), spark, point, scope)
     answers = ask(lake, EVERY, spark, point, scope)
     if (findings := answers.get("findings")) is not None:
         answers["packets"] = packets(lake, findings)

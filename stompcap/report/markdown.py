@@ -19,6 +19,8 @@ from stompcap.visible import visible
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from stompcap.report.changes import Changes
+
 Rows = list[dict[str, Any]]
 
 MOST = 20
@@ -27,18 +29,21 @@ MOST = 20
 NEEDED = ("captures_total", "sessions_total", "incidents", "incident_levels", "who", "destinations", "broken")
 
 
-def build(answered: Mapping[str | None, Mapping[str, pa.Table]], title: str, scope: str | None = None) -> str:
-    """The page, from the answers about each source; `scope` is what it is restricted to."""
+def build(
+    answered: Mapping[str | None, Mapping[str, pa.Table]], title: str, scope: str | None = None,
+    changed: Mapping[str | None, Changes] | None = None,
+) -> str:
+    """The page, from the answers about each source; `scope` is what it is restricted to, `changed` what changed in a part."""
     lines = [f"# {_plain(title)}", "", *([] if scope is None else [f"Only {_plain(scope)}.", ""]), f"Times in {_plain(zones.name())}.", ""]
     for source, tables in answered.items():
         answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items() if name in QUERIES}
         if source is not None:
             lines += [f"Source {_plain(source)}", ""]
-        lines += _part(answers)
+        lines += _part(answers, (changed or {}).get(source))
     return "\n".join(lines)
 
 
-def _part(answers: dict[str, Rows]) -> list[str]:
+def _part(answers: dict[str, Rows], changes: Changes | None) -> list[str]:
     total = next(iter(answers["captures_total"]), {})
     lines = [f"**{telling.headline(answers)}**, captured {moment(total.get('first_ns'), 0)} to {moment(total.get('last_ns'), 0)}", ""]
     for number, row in enumerate(answers["incidents"], 1):
@@ -47,7 +52,7 @@ def _part(answers: dict[str, Rows]) -> list[str]:
         lines.append(f"{number}. {since(row)} **{row['level']}** {_plain(row['sentence'])}" + (f" ({more})" if more else ""))
     if unlisted := telling.unlisted(answers):
         lines += ["", f"{counted(unlisted, 'more incident')} not listed."]
-    lines += ["", "## Who", ""]
+    lines += ["", *([] if changes is None else _changes(changes)), "## Who", ""]
     lines += _table(
         ("name", "incidents", "connections", "refused", "sent", "received", "not acknowledged", "slowest ack"),
         [(row["who"], ", ".join(f"{number}" for number, _ in row["incidents"]), count(row["connections"]), count(row["refused"]),
@@ -67,6 +72,26 @@ def _part(answers: dict[str, Rows]) -> list[str]:
          for row in ranked(answers["broken"])],
     )  # fmt: skip
     return lines
+
+
+def _changes(changes: Changes) -> list[str]:
+    """Incidents that are new or gone, and figures that changed for sure; how many others there are."""
+    lines = [f"## What changed against {_plain(changes.words)}", ""]
+    for side, words in ((changes.before, "before"), (changes.now, "now")):
+        period = "nothing captured" if side["first_ns"] is None else f"{moment(side['first_ns'], 0)} to {moment(side['last_ns'], 0)}"
+        lines.append(f"- {words}: {period}, {counted(side['sessions'], 'session')}")
+    lines += [f"- new, {number}: {_plain(row['sentence'])}" for number, row in changes.new[:MOST]]
+    lines += [f"- gone, {since(row)}: {_plain(row['sentence'])}" for row in changes.gone[:MOST]]
+    more = sum(max(len(found) - MOST, 0) for found in (changes.new, changes.gone))
+    lines += [*([f"- {counted(more, 'more incident')} new or gone"] if more else []), f"- {counted(changes.both, 'incident')} in both", ""]
+    lines += _table(
+        ("whose", "what", "before", "now", "change"),
+        [(one.subject, one.what, f"{one.said(one.before)} {one.samples()[0]}", f"{one.said(one.now)} {one.samples()[1]}",
+          f"{one.by()} {'' if one.grade == 'other' else one.grade}".strip()) for one in changes.sure],
+    )  # fmt: skip
+    if changes.unlisted:
+        lines += [f"{count(changes.unlisted)} more changed.", ""]
+    return [*lines, f"In brackets 99 % intervals; sure, because these do not overlap. Not sure: {count(len(changes.doubtful))}.", ""]
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str | None]]) -> list[str]:

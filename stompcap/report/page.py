@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from stompcap.report.changes import Changes
+
 Rows = list[dict[str, Any]]
 
 LONGEST = 400  # characters of one value on the page
@@ -156,21 +158,22 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
 
 def build_parts(
     answered: Mapping[str | None, Mapping[str, pa.Table]], lake: str = "", made: str = "", *, only: str | None = None, others: int = 0,
-    title: str = TITLE, scope: str | None = None,
+    title: str = TITLE, scope: str | None = None, changed: Mapping[str | None, Changes] | None = None,
 ) -> str:
     """The page with a part for each source, from the answers about it: as `build` without its name, where there is one part.
 
     `only` is the name of a part that is one of several that there could be, `others` the number of those left out, `scope` what it is
-    restricted to.
+    restricted to, `changed` what changed in a part against what it was compared with.
     """
     word = shlex.quote(lake) if lake else "LAKE"
-    parts, scripted = [], False
+    parts, scripted, changed = [], False, changed or {}
     for number, (source, tables) in enumerate(answered.items()):
         kept = {name: packed(tables[whole.query.name], name, zones.name()) for name, whole in WHOLE.items() if whole.query.name in tables}
         scripted = scripted or bool(kept)
         answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items() if name not in LARGE}
         at = f"source-{number + 1}-" if len(answered) > 1 else ""
-        parts.append({"source": source if at else None, "at": at, "body": _apart(_part(answers, tables, kept, word), at)})
+        body = _part(answers, tables, kept, word, changed.get(source))
+        parts.append({"source": source if at else None, "at": at, "body": _apart(body, at), "compared": source in changed})
         quality = answers["quality"]
     return render(
         "document.html", visible(title, 200), scope=scope, zone=zones.name(),
@@ -186,8 +189,10 @@ def _apart(body: str, at: str) -> Markup:
     return Markup(named)  # noqa: S704  escaped when it was filled in
 
 
-def _part(answers: dict[str, Rows], given: Collection[str], kept: Mapping[str, Markup], lake_word: str) -> str:
-    """What the page tells of one source; `given` are the names of the answers, `kept` its whole tables."""
+def _part(
+    answers: dict[str, Rows], given: Collection[str], kept: Mapping[str, Markup], lake_word: str, changes: Changes | None
+) -> str:
+    """What the page tells of one source; `given` are the names of the answers, `kept` its whole tables, `changes` what changed."""
     broken = ranked(answers["broken"])
     total = {name: _Figures(next(iter(answers[name]), {})) for name in TOTALS}
     findings = grouping.lists(answers["findings"], "rule_id")
@@ -197,6 +202,7 @@ def _part(answers: dict[str, Rows], given: Collection[str], kept: Mapping[str, M
     return _environment().get_template("page.html").render(
         whole={name: kept.get(name, Markup("")) for name in WHOLE},
         answers=answers,
+        changes=changes,
         total=total,
         remarks=remarks(answers),
         levels=sorted(answers["levels"], key=lambda row: ("MSI".find(row["level"]), -row["findings"])),

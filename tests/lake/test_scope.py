@@ -7,7 +7,7 @@ import pytest
 
 from stompcap.lake.query import in_process
 from stompcap.lake.scope import Scope
-from stompcap.report.collect import EVERY
+from stompcap.report.asking import EVERY
 from tests.report.sample import HOSTILE, SECOND, START, lake
 
 

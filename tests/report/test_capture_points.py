@@ -22,7 +22,7 @@ from stompcap.lake import query
 from stompcap.lake import tables as lakes
 from stompcap.lake.reading import answered
 from stompcap.options import Options
-from stompcap.report import collect, overview, write
+from stompcap.report import asking, overview, write
 from stompcap.report.compare import compare
 from stompcap.report.queries import QUERIES
 from stompcap.rules import catalogue_table
@@ -98,7 +98,7 @@ def test_a_question_of_the_documentation_is_answered_by_source(question: Questio
 
 
 def test_the_report_asks_about_each_source_apart(one: str, two: str) -> None:
-    alone, together = (collect.ask(lake, QUERIES, no_spark, point) for lake, point in ((one, None), (two, POINTS[0])))
+    alone, together = (asking.ask(lake, QUERIES, no_spark, point) for lake, point in ((one, None), (two, POINTS[0])))
     for name in QUERIES:
         assert together[name].to_pylist() == alone[name].to_pylist(), name
 

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from stompcap import zones
-from stompcap.report import build, grouping, telling
-from stompcap.report.page import records
+from stompcap.lake.query import in_process
+from stompcap.report import against, build, changes, grouping, markdown, telling
+from stompcap.report.page import build_parts, records
 from stompcap.report.queries import QUERIES
 from stompcap.visible import visible
 from tests.report.drawings import drawings, shapes, words
@@ -262,6 +263,30 @@ def test_the_subject_of_an_incident_stands_out(answers: dict[str, pa.Table]) -> 
 def test_the_header_names_the_time_zone(answers: dict[str, pa.Table]) -> None:
     with zones.showing(zones.find("Asia/Kolkata")):
         assert "times in Asia/Kolkata" in build(answers, "lake")
+
+
+def test_a_comparison_stands_behind_the_incidents(answers: dict[str, pa.Table]) -> None:
+    tables = lake()
+    asked = [QUERIES[name] for name in against.ASKED] + list(against.queries(None))
+    now = {name: records(rows) for name, rows in in_process(tables, asked).items()}
+    acks = {"destination_name": HOSTILE, "samples": 300, "p50": 9.0, "p50_low": 8, "p50_high": 10}
+    acks |= {"p95": 20.0, "p95_low": 15, "p95_high": None}
+    now["ack_samples"] = [acks]
+    before = now | {"incidents": [], "ack_samples": [acks | {"p50_low": 1, "p50_high": 2, "p50": 1.5}]}
+    found = changes.of(before, now, f"lake {HOSTILE}")
+    assert found.sure
+    page = build_parts({None: answers}, "lake", changed={None: found})
+    parsed = outline(page)
+    text = " ".join("".join(parsed.words).split())
+    assert "What changed" in text
+    assert "New incidents: 3" in text
+    assert "worse" in text
+    assert visible(HOSTILE) in text
+    ids = [attributes["id"] for _, attributes in parsed.tags if "id" in attributes]
+    assert ids.index("summary") < ids.index("changes") < ids.index("who")
+    lines = markdown.build({None: answers}, "Night", changed={None: found}).splitlines()
+    assert any(line.startswith("## What changed against lake") for line in lines)
+    assert all(line.isprintable() for line in lines)
 
 
 def test_a_flood_of_names_stays_a_page() -> None:

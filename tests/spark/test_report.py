@@ -12,7 +12,7 @@ import pytest
 from stompcap.errors import StompcapError
 from stompcap.lake import query
 from stompcap.report import collect, overview, write
-from stompcap.report.collect import ask
+from stompcap.report.asking import ask
 from stompcap.report.page import records
 from stompcap.report.queries import QUERIES, SUMMARY
 from tests.report.sample import ask as ask_in_memory

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
 from stompcap.cli import common, render
-from stompcap.cli.dialogue_options import Clients, Logins
+from stompcap.cli.commands.report_command import report
 from stompcap.cli.grouped import grouped
-from stompcap.cli.moments import nanoseconds
 from stompcap.cli.progress import on_stderr
-from stompcap.errors import UsageError
-from stompcap.options import one_of
 from stompcap.units import count, size
-from stompcap.visible import visible
 
-if TYPE_CHECKING:
-    from stompcap.lake.scope import Scope
-
-Out = Annotated[str, typer.Option("-o", "--output", help="The file to write.")]
 Retain = Annotated[
     int,
     typer.Option(
@@ -32,36 +24,6 @@ Retain = Annotated[
 ]  # fmt: skip
 
 
-FORMS = ("html", "md")
-Begin = Annotated[str | None, typer.Option("--from", metavar="TIME", help="Only from this time on (ISO 8601, UTC).", show_default=False)]
-End = Annotated[str | None, typer.Option("--to", metavar="TIME", help="Only before this time.", show_default=False)]
-Destinations = Annotated[
-    list[str] | None,
-    typer.Option("--destination", metavar="NAME", help="Only this destination, and sessions that use it; repeatable.",
-                 show_default=False),
-]
-Brokers = Annotated[
-    list[str] | None,
-    typer.Option("--broker", metavar="NAME", help="Only sessions with this broker: product or address:port; repeatable.",
-                 show_default=False),
-]  # fmt: skip
-Title = Annotated[str, typer.Option("--title", help="What the page is called.")]
-Format = Annotated[str, typer.Option("--format", help="html, or md: Markdown to paste into a ticket.")]
-
-
-@dataclass(frozen=True)
-class Part:
-    """What a report is restricted to; all that is given must hold."""
-
-    begin: Begin = None
-    end: End = None
-    login: Logins = None
-    client: Clients = None
-    destination: Destinations = None
-    broker: Brokers = None
-
-
-PART = Part()
 WHERE, VERBOSITY = common.Where(), common.Verbosity()
 
 
@@ -69,57 +31,6 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     for command in (report, maintain):
         app.command()(grouped(command))
-
-
-def report(
-    lake: common.Lake,
-    output: Out = "report.html",
-    source: common.OfSource = None,
-    part: Part = PART,
-    title: Title = "STOMP traffic report",
-    form: Format = "html",
-    time_zone: common.TimeZone = "UTC",
-    master: common.Master = None,
-    conf: common.Conf = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = False,
-    log_format: common.LogFormat = "text",
-) -> None:
-    """Write one self-contained HTML page: incidents, destinations over time, who, brokers, rules; with a part for each capture point."""
-    del verbose, log_format
-    from stompcap.lake import tables as lakes
-    from stompcap.report import write
-
-    in_zone = common.times_in(time_zone)
-    if form not in FORMS:
-        raise UsageError(f"--format {form}: must be {one_of(FORMS)}")
-    scope = _scope(part)
-    common.demand_place(output)
-    lakes.demand(lake)
-    with in_zone, on_stderr(quiet) as progress:
-        progress.begin("writing the report")
-        write(lake, output, common.session(master, conf), source, form, title, scope)
-    if not quiet:
-        print(visible(f"report: {output}"))
-
-
-def _scope(part: Part) -> Scope | None:
-    """What the report is restricted to, if to anything; raises UsageError for what is no time."""
-    import pyarrow as pa
-
-    from stompcap.lake.scope import Scope
-    from stompcap.session.products.destinations import destination_names
-
-    given = part.destination or []
-    found = Scope(
-        None if part.begin is None else nanoseconds("--from", part.begin),
-        None if part.end is None else nanoseconds("--to", part.end),
-        tuple(part.login or ()),
-        tuple(part.client or ()),
-        tuple(dict.fromkeys(destination_names(pa.array(given, pa.string())).to_pylist())),
-        tuple(part.broker or ()),
-    )
-    return None if found == Scope() else found
 
 
 def maintain(
