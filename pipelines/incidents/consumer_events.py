@@ -42,7 +42,10 @@ SLOW = f"""
         AND coalesce(d.service_us, d.ack_latency_us) >= 0.5 * m.service_us
     LEFT JOIN by_minute t ON t.source = m.source AND t.destination_name = m.destination_name
          AND t.server_product IS NOT DISTINCT FROM m.server_product AND t.minute = m.minute
-    WHERE m.slow
+    WHERE m.slow AND NOT EXISTS (
+        SELECT 1 FROM instances i WHERE i.source = m.source AND i.subject_kind = m.subject_kind AND i.subject = m.subject
+        AND i.minute = m.minute AND i.destination_name IS NOT DISTINCT FROM m.destination_name
+        AND i.server_product IS NOT DISTINCT FROM m.server_product)
     GROUP BY m.source, m.subject_kind, m.subject, m.server_product, m.destination_name, m.minute, m.service_us, m.usual_us"""
 """Minutes in which a consumer took much longer for a message than before; with what its destination suffered."""
 

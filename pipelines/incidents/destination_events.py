@@ -96,7 +96,7 @@ PRODUCING = f"""
 FASTER_MINUTES = f"""
     SELECT * FROM (
         SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY minute RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING) AS near
-        FROM waiting WHERE messages > 0 AND fives > 0 AND sends >= {MORE} * least_sends
+        FROM unexplained WHERE messages > 0 AND fives > 0 AND sends >= {MORE} * least_sends
                        AND backlog_change >= greatest({GROWTH}, {GROWTH_SHARE} * sends)) grown
     WHERE near >= {GROWTH_MINUTES}"""
 
@@ -253,7 +253,7 @@ LEFT_ALONE = f"""
             JOIN (SELECT source, destination_name, minute, max(last_ns) AS last_ns, arg_max(subject, last_ns) AS subject FROM served
                   GROUP BY source, destination_name, minute) w
             ON w.source = m.source AND w.destination_name = m.destination_name AND w.minute = m.since
-            WHERE {_COUNTING} > 0 AND m.messages = 0 AND m.destination_name LIKE 'queue/%' AND m.served >= {LEAST_MINUTES - 1}
+            WHERE {_COUNTING} > 0 AND m.messages = 0 AND m.destination_name LIKE 'queue/%' AND m.served >= {LEAST_MINUTES}
               AND m.unserved - (m.minute - m.since - 1) <= {SELDOM} * m.served
               AND NOT EXISTS (SELECT 1 FROM stalled t WHERE t.source = m.source AND t.destination_name = m.destination_name
                               AND floor(t.begin_ns / {MINUTE_NS}.0) <= m.minute

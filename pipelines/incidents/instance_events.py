@@ -1,6 +1,7 @@
 """Events of one connection of a login that has several at a destination: it takes much longer for a message than the others.
 
-What one of many takes hardly changes what all of them take, so each minute of a connection is compared with the best of the others.
+What one of many takes hardly changes what all of them take, so each minute of a connection is compared with the best of the others. Where
+one of them is as fast as ever, it is not the login that is slow.
 """
 
 # ruff: noqa: S608  the SQL consists of our own constants only
@@ -8,7 +9,6 @@ What one of many takes hardly changes what all of them take, so each minute of a
 from __future__ import annotations
 
 from pipelines.incidents.consumer_minutes import (
-    AT_ONCE,
     DELIVERED,
     LEAST_MESSAGES,
     MINUTE_NS,
@@ -33,7 +33,7 @@ INSTANCE_MINUTES = f"""
            max(coalesce(d.settled_ns, d.delivered_ns)) AS last_ns, min(d.stream_offset) AS stream_offset,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY coalesce(d.service_us, d.ack_latency_us)) AS service_us
     FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
-    JOIN (SELECT * FROM slow_minutes WHERE connections > 1 AND NOT slow AND measured >= {LEAST_MESSAGES}) m
+    JOIN (SELECT * FROM slow_minutes WHERE connections > 1 AND measured >= {LEAST_MESSAGES}) m
     ON m.source = p.source AND m.subject_kind = {SUBJECT_KIND} AND m.subject = {SUBJECT} AND m.minute = {DELIVERED}
        AND m.destination_name IS NOT DISTINCT FROM d.destination_name AND m.server_product IS NOT DISTINCT FROM s.server_product
     WHERE d.delivered_ns > 0 AND {TIMED} AND (s.closed_ns IS NULL OR s.closed_ns - s.opened_ns > {SHORT_S}000000000)
@@ -48,7 +48,7 @@ INSTANCES = f"""
                    count(*) OVER ({_OF_MINUTE}) AS instances, count(*) OVER ({_OF_MINUTE}, client_ip) AS of_address
             FROM instance_minutes) compared
         WHERE measured >= {LEAST_OF_ONE} AND service_us >= {SLOWER} * best_us AND service_us - best_us >= {SLOWER_US}) slower
-    WHERE near >= {NEAR_MINUTES} OR service_us >= {AT_ONCE} * best_us"""
+    WHERE near >= {NEAR_MINUTES}"""
 """Minutes in which a connection is slow and the best of the others is not."""
 
 _NAME = "concat(i.client_ip, CASE WHEN i.of_address > 1 THEN concat(':', CAST(i.client_port AS STRING)) ELSE '' END)"

@@ -1,0 +1,150 @@
+"""Which minutes of consumers, destinations and transactions are flagged: cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.incidents import consumer_events as consumers
+from pipelines.incidents import cut_events as cuts
+from pipelines.incidents import destination_events as destinations
+from pipelines.incidents import instance_events as instances
+from pipelines.incidents import transaction_events as transactions
+from tests.pipelines.incidents.connections import Traffic, at, told
+from tests.pipelines.incidents.traffic import QUEUE, consumer, delivered, destination, said_of
+
+STEADY: list[Any] = [20] * 8
+
+
+def minutes(sends: list[int], messages: list[int], consumed: list[Any] | None = None, **values: Any) -> Traffic:
+    """A queue and its consumer, which takes 20 ms where nothing else is said."""
+    return consumer(destination(Traffic(), sends, messages, **values), consumed or [20 if one else None for one in messages])
+
+
+def instances_of(*took: list[float], ports: bool = False) -> Traffic:
+    found = Traffic()
+    for number, one in enumerate(took):
+        address = {"client_ip": "10.0.0.7" if ports else f"10.0.0.{number + 10}"}
+        consumer(found, one, stream=address, client_port=5000 + number)
+    return found
+
+
+def again(contents: int, number: int = 10, **values: Any) -> Traffic:
+    """A minute in which so many messages come again."""
+    found = consumer(Traffic(), STEADY)
+    for one in range(number):
+        delivered(found, 300 + one, 90_000 + one, redelivered=True, body_hash=one % contents, **values)
+    return found
+
+
+def nacked(number: int) -> Traffic:
+    found = consumer(Traffic(), STEADY)
+    for one in range(number):
+        delivered(found, 300 + one, 90_000 + one, settlement="nack")
+    return found
+
+
+def in_transaction(outcome: str, seconds: float, sends: int, times: int = 1) -> Traffic:
+    found = Traffic().session(0, 600, login="shop")
+    for number in range(times):
+        begun = 10 + number
+        found.of_last("transactions", begin_offset=number, transaction=f"t{number}", begun_ns=at(begun), outcome=outcome, sends=sends,
+                      ended_ns=None if outcome == "open" else at(begun + seconds))  # fmt: skip
+    return found
+
+
+def cut(*ends: float, left: int = 5, same: bool = False, **values: Any) -> Traffic:
+    """Clients whose connections end then, without a reason that is known, and so many that go on."""
+    found = Traffic()
+    for number, end in enumerate(ends):
+        found.session(0, end, login=f"c{number}", stream={"client_ip": "10.0.0.8" if same else f"10.0.0.{number + 10}"}, **values)
+    for number in range(left):
+        found.session(0, 900, login=f"left{number}", close_cause="disconnect")
+    return found
+
+
+GROWS = minutes([20, 20, 20, 20, 90, 90, 90, 90], [20, 20, 20, 20, 30, 30, 30, 30])
+WAITS = [5_000] * 4 + [4_000_000] * 4
+SAME = [20] * 8
+CASES = {
+    "a consumer that slows": (consumers.SLOW, consumer(Traffic(), [20] * 5 + [400] * 3), [f"login billing {QUEUE} x3"]),
+    "a consumer that slows a little": (consumers.SLOW, consumer(Traffic(), [20] * 5 + [60] * 3), []),
+    "a consumer that is slow for a minute": (consumers.SLOW, consumer(Traffic(), [20] * 5 + [110] + [20] * 3), []),
+    "a consumer that was always slow": (consumers.SLOW, consumer(Traffic(), [400] * 8), []),
+    "a consumer that is slow for three days": (
+        consumers.SLOW, consumer(Traffic(), [20] * 5 + [400] * 72, every_min=60), [f"login billing {QUEUE} x72"],
+    ),
+    "a consumer that is slow for two days and well again": (
+        consumers.SLOW, consumer(Traffic(), [20] * 5 + [400] * 48 + [20] * 30, every_min=60), [f"login billing {QUEUE} x48"],
+    ),
+    "one slow instance of three": (
+        instances.SLOW_INSTANCE, instances_of(STEADY, [20] * 4 + [400] * 4, STEADY), [f"login billing {QUEUE} 10.0.0.11 x4"],
+    ),
+    "one slow instance of an address": (
+        instances.SLOW_INSTANCE, instances_of(STEADY, [20] * 4 + [400] * 4, ports=True), [f"login billing {QUEUE} 10.0.0.7:5001 x4"],
+    ),
+    "instances that are alike": (instances.SLOW_INSTANCE, instances_of(STEADY, [25.0] * 8, [40.0] * 8), []),
+    "an instance that is slow is not its login": (consumers.SLOW, instances_of(STEADY, [20] * 4 + [400] * 4), []),
+    "one connection alone": (instances.SLOW_INSTANCE, instances_of([20] * 4 + [400] * 4), []),
+    "a producer that sends more": (destinations.PRODUCER_FASTER, GROWS, [f"login shop {QUEUE} x4"]),
+    "a producer that is said is no backlog": (destinations.BACKLOG, GROWS, []),
+    "a backlog of which no past is known": (destinations.BACKLOG, minutes([90] * 8, [30] * 8), [f"destination /{QUEUE} {QUEUE} x8"]),
+    "a queue that is as it was": (destinations.BACKLOG, minutes(SAME, SAME), []),
+    "messages that wait though consumers are idle": (
+        destinations.BROKER_SLOW, minutes(SAME, SAME, residence_p50_us=WAITS), ["broker 10.0.0.1:61613 x2"],
+    ),
+    "messages that wait for busy consumers": (
+        destinations.LATE_MESSAGES, minutes(SAME, SAME, [3600] * 8, residence_p50_us=WAITS), [f"destination /{QUEUE} {QUEUE} x2"],
+    ),
+    "receipts that come late": (
+        destinations.SLOW_CONFIRMS, minutes(SAME, SAME, receipt_p95_us=[5_000] * 4 + [900_000] * 4), [f"destination /{QUEUE} {QUEUE} x4"],
+    ),
+    "a queue without consumer": (
+        destinations.NO_CONSUMER, destination(Traffic(), SAME, [0] * 8), [f"destination /{QUEUE} {QUEUE} x8"],
+    ),
+    "a queue whose SENDs do not count": (destinations.NO_CONSUMER, destination(Traffic(), SAME, [0] * 8, backlog_change=[0] * 8), []),
+    "a queue whose consumers left": (
+        destinations.LEFT_ALONE, minutes(SAME, [20] * 5 + [0] * 3), [f"destination /{QUEUE} {QUEUE} left x3"],
+    ),
+    "a queue that is read now and then": (destinations.LEFT_ALONE, minutes(SAME, [20, 0, 0, 20, 0, 0, 20, 0]), []),
+    "a message again and again": (consumers.POISON_MESSAGE, again(1), [f"login billing {QUEUE} x1"]),
+    "many messages again": (consumers.REDELIVERY_LOOP, again(9), [f"login billing {QUEUE} x1"]),
+    "a few messages again": (consumers.REDELIVERY_LOOP, again(4, 4), []),
+    "messages that come again say nothing of speed": (consumers.SLOW, again(1, 50, ack_latency_us=900_000, service_us=900_000), []),
+    "messages that are refused": (consumers.NACKED, nacked(10), [f"login billing {QUEUE} x1"]),
+    "messages that are refused and come again": (consumers.NACKED, again(1, settlement="nack"), []),
+    "a transaction that stays open": (transactions.UNCOMMITTED, in_transaction("open", 0, 3), ["login shop x1"]),
+    "a transaction that its connection loses": (transactions.UNCOMMITTED, in_transaction("implicitly_aborted", 5, 20), ["login shop x1"]),
+    "a small transaction that its connection loses": (transactions.UNCOMMITTED, in_transaction("implicitly_aborted", 5, 2), []),
+    "an empty transaction": (transactions.UNCOMMITTED, in_transaction("open", 0, 0), []),
+    "transactions that are committed": (transactions.UNCOMMITTED, in_transaction("committed", 300, 20), []),
+    "transactions rolled back": (transactions.ROLLED_BACK, in_transaction("aborted", 1, 1, times=20), ["login shop aborted x1"]),
+    "a transaction rolled back": (transactions.ROLLED_BACK, in_transaction("aborted", 1, 1), []),
+    "clients cut together": (
+        cuts.CUT_TOGETHER, cut(60, 60.4, 60.9, close_cause="reset"), ["broker 10.0.0.1:61613 closed 10.0.0.1:61613 x3"],
+    ),
+    "clients of an address cut together": (
+        cuts.CUT_TOGETHER, cut(60, 60.4, 60.9, same=True), ["network 10.0.0.8 closed 10.0.0.1:61613 x3"],
+    ),
+    "clients that end far apart": (cuts.CUT_TOGETHER, cut(60, 70, 80), []),
+    "clients that leave": (cuts.CUT_TOGETHER, cut(60, 60, 60, close_cause="disconnect"), []),
+    "two of many clients": (cuts.CUT_TOGETHER, cut(60, 60), []),
+    "a few of very many clients": (cuts.CUT_TOGETHER, cut(60, 60, 60, left=40), []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_flagged(case: str) -> None:
+    sql, traffic, expected = CASES[case]
+    assert told(traffic, sql) == expected
+
+
+@pytest.mark.slow
+def test_the_order_of_rows_changes_nothing() -> None:
+    traffic = consumer(GROWS, [20] * 5 + [400] * 3, login="slow")
+    for _ in range(3):
+        traffic.of_last("compliance_findings", rule_id="AK-01", level="M", side="client", direction="c2s", stream_offset=_, ts_ns=at(1))
+    first = said_of(traffic)
+    assert first
+    assert all(said_of(traffic, seed) == first for seed in range(3))
