@@ -56,21 +56,32 @@ def listed(cases: Sequence[Case]) -> None:
 
 
 def told(found: Iterable[Result], form: str, level: str) -> None:
-    """Print results as they come, and the counts; raises SystemExit where a case failed, EnvironmentProblem where none was judged."""
+    """Print results as they come, and the counts, also where a signal ends it.
+
+    Raises SystemExit where a case failed, EnvironmentProblem where none was judged.
+    """
     results = []
-    for result in found:
-        results.append(result)
-        if form == "text":
-            _line(result)
-    if form == "json":
-        print(json.dumps({"counts": made.counts(results), "cases": [made.as_object(result) for result in results]}, indent=1))
-    else:
-        counts = made.counts(results)
-        print(f"\n{counts[PASSED]} passed, {counts[FAILED]} failed, {counts[NOT_JUDGED]} not judged")
+    try:
+        for result in found:
+            results.append(result)
+            if form == "text":
+                _line(result)
+    finally:
+        if results:
+            _counts(results, form)
     if made.failed(results, level):
         raise SystemExit(FAILED_CODE)
     if results and all(result.outcome == NOT_JUDGED for result in results):
         raise EnvironmentProblem(f"no case could be judged; of the first: {results[0].reason}")
+
+
+def _counts(results: Sequence[Result], form: str) -> None:
+    """What became of all; in JSON the results too."""
+    counts = made.counts(results)
+    if form == "json":
+        print(json.dumps({"counts": counts, "cases": [made.as_object(result) for result in results]}, indent=1), flush=True)
+    else:
+        print(f"\n{counts[PASSED]} passed, {counts[FAILED]} failed, {counts[NOT_JUDGED]} not judged", flush=True)
 
 
 def _line(result: Result) -> None:

@@ -126,13 +126,13 @@ class Impatient(Session):
 BROKERS: dict[type[Session], Sequence[str]] = {
     Mute: (
         "connect-1.2", "connect-1.1", "connect-1.0", "highest-version", "versions-in-any-order", "version-of-the-future",
-        "no-common-version", "stomp-frame", "unknown-connect-header", "wrong-passcode", "send-before-connect", "octet-by-octet",
+        "no-common-version", "stomp-frame", "unknown-connect-header", "wrong-passcode", "send-before-connect", "byte-by-byte",
         "crlf-lines",
     ),
     Deaf: (
         "frames-in-one-segment", "frame-behind-half-a-frame", "eols-between-frames", "escapes", "escaped-cr", "escaped-name",
         "undefined-escape", "cr-escape-in-1.1", "utf-8-headers", "spaces-are-kept", "empty-value", "repeated-header", "unknown-command",
-        "no-colon", "nul-in-body", "all-octets", "empty-body", "no-content-length", "content-length-too-short",
+        "no-colon", "nul-in-body", "all-bytes", "empty-body", "no-content-length", "content-length-too-short",
         "content-length-negative", "content-length-no-number", "content-length-repeated", "large-body", "large-header", "many-headers",
         "users-headers", "content-type", "same-destination", "bad-send", "error-names-the-receipt", "error-has-a-message",
         "unknown-transaction", "receipts-of-all-frames", "escaped-receipt", "close-behind-disconnect", "message-headers", "ack-header",
@@ -221,7 +221,7 @@ CLIENTS: dict[type[Echo], Sequence[str]] = {
         "accept-version", "host", "connect-not-stomp", "unknown-connected-headers", "version-not-offered", "connected-without-version",
     ),
     Half: (
-        "octet-by-octet", "frames-in-one-segment", "eols-between-frames", "crlf-lines", "escapes", "escaped-cr", "undefined-escape",
+        "byte-by-byte", "frames-in-one-segment", "eols-between-frames", "crlf-lines", "escapes", "escaped-cr", "undefined-escape",
         "repeated-header", "unknown-headers", "utf-8-headers", "utf-8-in-pieces", "spaces-are-kept", "nul-in-body", "frames-in-a-body",
         "no-content-length", "empty-body", "content-length-zero", "content-length-repeated", "large-body", "ack-by-ack-header",
         "escaped-ack", "redelivery", "every-message-is-acknowledged", "missing-beats", "disconnect-asks-for-a-receipt",

@@ -16,7 +16,7 @@ def noted(name: str, value: str, body: bytes = b"hello") -> bytes:
 
 CASES = (
     Case(
-        "octet-by-octet", ("FR-01", "RC-03"), "MUST", "A frame that comes one byte a segment is a frame like any other", FRAMES,
+        "byte-by-byte", ("FR-01", "RC-03"), "MUST", "A frame that comes one byte a segment is a frame like any other", FRAMES,
         (Say(connect("1.2"), pieces=1), Expect("CONNECTED"), Say(SEND, pieces=1, gap_s=0.001), GOT),
     ),
     Case(

@@ -19,7 +19,7 @@ CASES = (
         (*opened(), *subscribed(), Say(sized("5", b"a\0b\0c")), Expect("MESSAGE", body=b"a\0b\0c")),
     ),
     Case(
-        "all-octets", ("FR-07",), "MUST", "A body may have any bytes", "1.2 Body",
+        "all-bytes", ("FR-07",), "MUST", "A body may have any bytes", "1.2 Body",
         (*opened(), *subscribed(), Say(sized("256", bytes(range(256)))), Expect("MESSAGE", body=bytes(range(256)))),
     ),
     Case(

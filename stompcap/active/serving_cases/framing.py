@@ -9,7 +9,7 @@ FRAMES, ENCODING, BNF = "1.2 STOMP Frames", "1.2 Value Encoding", "1.2 Augmented
 
 CASES = (
     Case(
-        "octet-by-octet", ("FR-01",), "MUST", "A frame that comes one byte a segment is a frame like any other", FRAMES,
+        "byte-by-byte", ("FR-01",), "MUST", "A frame that comes one byte a segment is a frame like any other", FRAMES,
         (*ready(), Say(message("m1", "note:a", body=b"hello"), pieces=1, gap_s=0.001), echoed(b"hello", {"note": "a"})),
     ),
     Case(
