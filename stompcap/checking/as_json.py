@@ -48,6 +48,7 @@ def _rule(verdict: Verdict, one: RuleVerdict) -> dict[str, Any]:
         "title": one.rule.title,
         "clause": one.rule.clause,
         "url": one.url,
+        "quotation": one.quotation,
         "status": one.status.replace(" ", "_"),
         "tried": one.tried,
         "passed": one.passed,

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from stompcap.checking import clauses, wording
 from stompcap.checking.verdict import Example, Finding, RuleVerdict, Verdict
+from stompcap.rules.quotations import QUOTATIONS
 from stompcap.rules.record import Rule
 from stompcap.tables.levels import spelled
 from stompcap.version import version
@@ -52,7 +53,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "id": rule.id,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.explanation},
-        "help": {"text": f"{rule.explanation} {rule.pitfalls} Clause: {rule.clause}."},
+        "help": {"text": " ".join(filter(None, (rule.explanation, rule.pitfalls, f"Clause: {rule.clause}.", QUOTATIONS.get(rule.id))))},
         "defaultConfiguration": {"level": next(level for name, level in LEVELS.items() if name in spelled(rule.level_text))},
         "properties": {"side": rule.side, "level": spelled(rule.level_text)},
     }

@@ -73,6 +73,8 @@ def _failure(verdict: Verdict, one: RuleVerdict, pen: _Pen) -> Iterator[str]:
     """A rule that failed, in full."""
     yield from pen.lines(f"FAIL {_name(one)}: {one.rule.title}", one.level, "     ", "")
     yield from pen.lines(f"{wording.rates(one)}; clause: {one.rule.clause}", "", "     ")
+    if quotation := wording.quoted(one):
+        yield from pen.lines(quotation, "", "     ")
     if one.url:
         yield from pen.lines(one.url, "dim", "     ", whole=True)
     for finding in one.findings:

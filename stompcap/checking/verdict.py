@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from stompcap.checking import clauses
+from stompcap.rules.quotations import QUOTATIONS
 from stompcap.rules.record import Rule
 from stompcap.tables.levels import SPELLED, spelled
 from stompcap.tables.words import SIDES
@@ -85,6 +86,11 @@ class RuleVerdict:
         """The strictest level at which it was broken, else that of the catalogue: of several the strictest."""
         texts = [finding.level for finding in self.findings] or [spelled(self.rule.level_text)]
         return next(level for level in LEVELS if any(level in text for text in texts))
+
+    @property
+    def quotation(self) -> str | None:
+        """The sentence of STOMP 1.2 that it is about, where one says it."""
+        return QUOTATIONS.get(self.rule.id)
 
     @property
     def url(self) -> str | None:

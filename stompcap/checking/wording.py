@@ -52,9 +52,14 @@ def title(finding: Finding) -> str:
     return f"{counted(finding.count, 'time')}{what}" + (", in the baseline" if finding.known else "")
 
 
+def quoted(one: RuleVerdict) -> str | None:
+    """What the specification says, as a quotation."""
+    return f'STOMP 1.2: "{one.quotation}"' if one.quotation else None
+
+
 def told(verdict: Verdict, one: RuleVerdict) -> list[str]:
     """A rule that failed, in lines: its clause and address, then each finding that counts with its examples."""
-    lines = [f"clause: {one.rule.clause}", *filter(None, [one.url])]
+    lines = [f"clause: {one.rule.clause}", *filter(None, [quoted(one), one.url])]
     for finding in one.findings:
         if verdict.counts(finding):
             lines.append(title(finding))

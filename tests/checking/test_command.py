@@ -81,6 +81,7 @@ print(code, used.ru_utime + used.ru_stime, loaded, file=sys.stderr)
 """
 
 
+@pytest.mark.slow
 def test_it_loads_neither_spark_nor_a_lake() -> None:
     done = subprocess.run([sys.executable, "-c", CODE, GOOD], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stderr.split()[-1] == "set()"
@@ -120,6 +121,7 @@ def test_needs_nothing_of_it():
 '''
 
 
+@pytest.mark.slow
 def test_the_plugin_fails_tests_whose_traffic_breaks_a_rule(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(f"GOOD, BAD = {GOOD!r}, {BAD!r}\n{TESTS}")
     done = _pytest(tmp_path, "-p", "stompcap.pytest_plugin", "--strict-markers", "-rA")
@@ -133,6 +135,7 @@ def test_the_plugin_fails_tests_whose_traffic_breaks_a_rule(tmp_path: Path) -> N
     assert "SN-01 MUST client SEND (1): SEND without destination" in done
 
 
+@pytest.mark.slow
 def test_the_plugin_costs_those_nothing_who_do_not_use_it(tmp_path: Path) -> None:
     (tmp_path / "test_none.py").write_text(
         "import sys\ndef test_none():\n    assert not {'numpy', 'pyarrow', 'numba', 'stompcap.checking'} & sys.modules.keys()\n"

@@ -15,6 +15,7 @@ from stompcap.cli.tracing import read
 from stompcap.errors import StompcapError, UsageError
 from stompcap.options import Options
 from stompcap.rules import RULES
+from stompcap.rules.quotations import QUOTATIONS
 from tests.checking.made import CLIENT, SERVER, capture, connected
 from tests.e2e.truth import DATA
 
@@ -122,6 +123,13 @@ def test_every_clause_that_is_one_has_an_address() -> None:
         "https://stomp.github.io/stomp-specification-1.1.html#STOMP_Frames")
     pages = {(clauses.url(rule) or "").partition("#")[0] for rule in RULES}
     assert len(pages) <= 9, pages
+
+
+def test_quotations_are_of_rules_of_1_2_and_fit_a_paragraph() -> None:
+    versions = {rule.id: rule.versions for rule in RULES}
+    assert [one for one in QUOTATIONS if "1.2" not in versions[one]] == []
+    assert max(map(len, QUOTATIONS.values())) < 300
+    assert not [text for text in QUOTATIONS.values() if "`" in text or "  " in text]
 
 
 def test_the_json_is_as_documented() -> None:
