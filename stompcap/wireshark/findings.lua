@@ -10,16 +10,16 @@
 -- A rule's function answers with nil where the frame keeps it, else with a detail ("" for none), and true where the milder level is meant.
 
 local function effective(one)
-    local found, lower = {}, {}
+    local found, lower, old = {}, {}, one.version == "1.0" -- whose peers match names in any case, and trim values
     for _, header in ipairs(one.headers) do
-        if header.value then
-            local value = one.version == "1.0" and header.value:match("^[ \t\r]*(.-)[ \t\r]*$") or header.value
-            local name = header.name:lower()
-            found[header.name] = found[header.name] or value
-            lower[name] = lower[name] or value
+        local value = header.value
+        if value and old then
+            value = value:match("^[ \t\r]*(.-)[ \t\r]*$")
+            lower[header.name:lower()] = lower[header.name:lower()] or value
         end
+        found[header.name] = found[header.name] or value
     end
-    return function(name) return found[name] or (one.version == "1.0" and lower[name]) or nil end
+    return function(name) return found[name] or lower[name] end
 end
 
 local function is(one, ...)
@@ -71,6 +71,8 @@ local function undefined_escape(text, escapes)
     return false
 end
 
+local without_value = lines(function(header) return header.raw_value == "" end)
+local with_colon = lines(function(header) return header.raw_value and header.raw_value:find(":", 1, true) end)
 local BY_RULE = {
     ["FR-01"] = function(one) return one.headless and "a NUL before the blank line" or nil end,
     ["FR-02"] = function(one) return one.crlf and not handshake(one) and "CRLF" or nil end,
@@ -94,16 +96,14 @@ local BY_RULE = {
         return bodiless and #one.body > 0 and one.upper or nil
     end,
     ["FR-15"] = lines(function(header) return not header.value or header.name == "" end),
-    ["FR-16"] = function(one) return lines(function(header) return header.raw_value == "" end)(one), true end,
+    ["FR-16"] = function(one) return without_value(one), true end,
     ["FR-17"] = function(one) return one.head:find("[\128-\255]") and "" or nil, is_utf8(one.head) end,
     ["FR-18"] = function(one) return not is_utf8(one.head) and "" or nil end,
     ["FR-19"] = lines(function(header, one)
         local escapes = ESCAPES[one.version]
         return not handshake(one) and (undefined_escape(header.raw_name, escapes) or undefined_escape(header.raw_value or "", escapes))
     end),
-    ["FR-20"] = function(one)
-        return lines(function(header) return not handshake(one) and header.raw_value and header.raw_value:find(":", 1, true) end)(one), true
-    end,
+    ["FR-20"] = function(one) return not handshake(one) and with_colon(one) or nil, true end,
     ["FR-24"] = lines(function(header)
         local name, value = header.raw_name, header.raw_value
         local padded = name:match("^[ \t]") or name:match("[ \t]$") or (value and (value:match("^[ \t]") or value:match("[ \t]$")))
@@ -231,6 +231,34 @@ local BY_RULE = {
     ["DS-02"] = demands({"DISCONNECT"}, {"receipt"}, false),
 }
 
+-- Rules about frames of some commands alone; the others are asked of every frame.
+local ABOUT = {
+    ["FR-26"] = "SEND MESSAGE ERROR", ["FR-27"] = "SEND MESSAGE ERROR", ["FR-29"] = "SEND MESSAGE ERROR", ["FR-31"] = "SEND MESSAGE ERROR",
+    ["CN-01"] = "STOMP", ["CN-02"] = "CONNECT STOMP", ["CN-03"] = "CONNECT STOMP", ["CN-04"] = "CONNECT STOMP", ["CN-05"] = "STOMP",
+    ["CN-08"] = "CONNECT STOMP", ["CN-14"] = "CONNECTED", ["CN-15"] = "CONNECTED", ["CN-17"] = "CONNECT STOMP CONNECTED",
+    ["CN-18"] = "CONNECT STOMP CONNECTED", ["CN-20"] = "CONNECT STOMP", ["HB-09"] = "CONNECT STOMP CONNECTED", ["SN-01"] = "SEND",
+    ["SN-06"] = "SEND", ["SB-01"] = "SUBSCRIBE", ["SB-02"] = "SUBSCRIBE", ["SB-04"] = "SUBSCRIBE", ["SB-06"] = "UNSUBSCRIBE",
+    ["MS-01"] = "MESSAGE", ["MS-02"] = "MESSAGE", ["MS-09"] = "MESSAGE", ["AK-01"] = "ACK", ["AK-02"] = "ACK NACK", ["AK-03"] = "ACK NACK",
+    ["AK-08"] = "NACK", ["AK-11"] = "ACK NACK", ["TX-01"] = "BEGIN", ["TX-02"] = "COMMIT ABORT", ["RC-01"] = "RECEIPT", ["ER-01"] = "ERROR",
+    ["ER-05"] = "ERROR", ["DS-02"] = "DISCONNECT",
+}
+local asked = {}
+
+-- The rules to ask of frames of a command, in a version.
+local function rules_for(upper, version)
+    local key = version .. (COMMANDS[upper] and upper or "")
+    if not asked[key] then
+        asked[key] = {}
+        for _, rule in ipairs(RULES) do
+            local about = ABOUT[rule.id]
+            if rule.levels[version] and (not about or (" " .. about .. " "):find(" " .. upper .. " ", 1, true)) then
+                table.insert(asked[key], rule)
+            end
+        end
+    end
+    return asked[key]
+end
+
 local SEVERITIES = {MUST = expert.severity.ERROR, SHOULD = expert.severity.WARN, INFO = expert.severity.NOTE}
 local experts = {}
 local registered = {}
@@ -247,15 +275,13 @@ stomp.experts = registered
 local function add_findings(tree, one)
     one.misplaced = one.server ~= nil and COMMANDS[one.upper] ~= nil and (COMMANDS[one.upper] == "server") ~= one.server
     local header = effective(one)
-    for _, rule in ipairs(RULES) do
-        local levels = rule.levels[one.version or "unknown"]
-        if levels then
-            local detail, milder = BY_RULE[rule.id](one, header)
-            if detail then
-                local level = levels[milder and 2 or 1]
-                local text = ("%s %s: %s"):format(rule.id, level, rule.title)
-                tree:add_proto_expert_info(experts[rule.id .. level], detail == "" and text or text .. ": " .. detail)
-            end
+    local version = one.version or "unknown"
+    for _, rule in ipairs(rules_for(one.upper, version)) do
+        local detail, milder = BY_RULE[rule.id](one, header)
+        if detail then
+            local level = rule.levels[version][milder and 2 or 1]
+            local text = ("%s %s: %s"):format(rule.id, level, rule.title)
+            tree:add_proto_expert_info(experts[rule.id .. level], detail == "" and text or text .. ": " .. detail)
         end
     end
 end

@@ -23,6 +23,7 @@ how often. INFO is worth knowing and no violation. [Proofs](#proofs-of-brokers) 
 is, what was seen, the bytes. The rules are explained in [rules.md](rules.md), the commonest MUSTs in [broken-rules.md](broken-rules.md).
 
 The brokers were provoked by a scripted client, too; what it broke on purpose is left out. The libraries did what their documentation shows.
+[conformance.md](conformance.md) has what they answered to traffic that tries them on purpose, case by case.
 
 The same of your own captures, or of a lake:
 
