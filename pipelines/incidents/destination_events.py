@@ -63,13 +63,21 @@ EXPLAINED = f"""
 """
 """Minutes of destinations in which a consumer is the reason: it is slow, stalled, or in a loop."""
 
+
+
+def _around(relation: str, minute: str) -> str:
+    """The minutes that the rows of a relation may explain, one by one: a comparison of each with each is dear where there are many."""
+    near = f"SELECT DISTINCT source, destination_name, CAST({minute} AS BIGINT) AS at_minute FROM {relation}"
+    return f"SELECT DISTINCT source, destination_name, at_minute + unnest(range(-1, {NEAR + 1})) AS minute FROM ({near}) at_minutes"
+
+
 UNEXPLAINED = f"""
     SELECT m.*, coalesce(b.busy, 0) AS busy FROM destination_past m
     LEFT JOIN (SELECT source, destination_name, minute, max(busy_us / 6e7 / connections) AS busy FROM consumer_minutes
                GROUP BY source, destination_name, minute) b
     ON b.source = m.source AND b.destination_name = m.destination_name AND b.minute = m.minute
-    WHERE NOT EXISTS (SELECT 1 FROM explained e WHERE e.source = m.source AND e.destination_name = m.destination_name
-                      AND e.minute BETWEEN m.minute - {NEAR} AND m.minute + 1)
+    WHERE NOT EXISTS (SELECT 1 FROM ({_around("explained", "minute")}) e WHERE e.source = m.source
+                      AND e.destination_name = m.destination_name AND e.minute = m.minute)
       AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = m.source
                       AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0) - 1
                       AND m.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})"""
@@ -77,8 +85,8 @@ UNEXPLAINED = f"""
 
 WAITING = f"""
     SELECT m.* FROM unexplained m
-    WHERE NOT EXISTS (SELECT 1 FROM subscribing u WHERE u.source = m.source AND u.destination_name = m.destination_name
-                      AND floor(u.subscribed_ns / {MINUTE_NS}.0) BETWEEN m.minute - {NEAR} AND m.minute + 1)"""
+    WHERE NOT EXISTS (SELECT 1 FROM ({_around("subscribing", f"floor(subscribed_ns / {MINUTE_NS}.0)")}) u WHERE u.source = m.source
+                      AND u.destination_name = m.destination_name AND u.minute = m.minute)"""
 """Those in which no consumer came back, either."""
 
 PRODUCING = f"""
