@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -176,9 +176,6 @@ class Verdict:
         """How many rules of a side have each status."""
         counts = Counter(one.status for one in self.rules if one.side == side)
         return {status: counts[status] for status in STATUSES}
-
-    def __iter__(self) -> Iterator[RuleVerdict]:
-        return iter(self.rules)
 
     @property
     def conclusion(self) -> str:
