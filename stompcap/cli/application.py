@@ -8,8 +8,8 @@ import typer
 
 NAME = "stompcap"
 CODES = (
-    "Exit codes: 0 done, 1 a gate of --fail-on tripped or a finding of check, 2 usage, 3 environment, 4 some input could not be "
-    "read, 5 another run holds the lake, 70 an error in stompcap itself; 128 plus its number for a signal (130 for Ctrl-C)."
+    "Exit codes: 0 done, 1 a gate of --fail-on tripped or check found something, 2 usage, 3 environment, 4 some input could not be read, 5 "
+    "another run holds the lake, 70 an error in stompcap itself; 128 plus its number for a signal (130 for Ctrl-C)."
 )
 
 
