@@ -41,6 +41,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from stompcap import kernels_of_wheel
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
     from stompcap.options import Options
 
     __version__: str
+
+kernels_of_wheel.choose()
 
 _MODULES = ("spark", "stomp", "tcp")
 _HOMES = {"Dialogue": "checking.dialogue", "Options": "options", "StompcapError": "errors"}

@@ -10,13 +10,14 @@ from importlib.util import find_spec
 
 from stompcap.errors import EnvironmentProblem
 
-LAKE, SPARK = "lake", "spark"
+LAKE, SPARK, JIT = "lake", "spark", "jit"
 PACKAGES = {
     LAKE: ("deltalake", "duckdb", "jinja2", "vl_convert"),
     SPARK: ("pyspark", "delta", "pandas", "great_expectations", "prometheus_client"),
+    JIT: ("numba",),
 }
-"""By extra the names that are imported. [spark] includes [lake]."""
-INCLUDED = {LAKE: (LAKE,), SPARK: (LAKE, SPARK)}
+"""By extra the names that are imported. [spark] includes the others. Without numba, kernels are those of the wheel, if it has some."""
+INCLUDED = {LAKE: (LAKE,), SPARK: (LAKE, SPARK, JIT), JIT: (JIT,)}
 
 
 def lacking(error: BaseException) -> str | None:

@@ -37,7 +37,11 @@ class Signature:
 
     def compile(self) -> None:
         """Compile it, or load it from the cache."""
-        self.dispatcher().compile(tuple(read(word) for word in self.arguments))
+        self.dispatcher().compile(self.types())
+
+    def types(self) -> tuple[Any, ...]:
+        """The types of its arguments, as numba has them."""
+        return tuple(read(word) for word in self.arguments)
 
 
 def listed(path: Path = LIST) -> list[Signature]:

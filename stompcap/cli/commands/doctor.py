@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from stompcap import extras
+from stompcap import extras, kernels_of_wheel
 from stompcap.capture.uris import is_uri
 from stompcap.cli.commands import check_executors, check_places
 from stompcap.cli.commands.check import Check, first_line, guarded
@@ -182,6 +182,8 @@ def _temporary() -> Check:
 
 def _kernels() -> Check:
     """Whether the kernels are compiled, and where they are cached: without a cache, each process compiles them again."""
+    if not extras.has(extras.JIT):
+        return Check("compiled kernels", kernels_of_wheel.shipped(), "those of the wheel", extras.command(extras.JIT))
     import numba
 
     from stompcap import kernel_cache

@@ -59,7 +59,7 @@ def prepare(into_environment: Into = False, quiet: common.Quiet = False, verbose
     """Prepare once what runs would otherwise wait for: compiled kernels and a class-data archive for the JVM. Quick if already done."""
     del verbose
     for name, step in INTO_ENVIRONMENT if into_environment else STEPS:
-        if name == ARCHIVE and not extras.has(extras.SPARK):
+        if not extras.has(extras.SPARK if name == ARCHIVE else extras.JIT):
             continue
         with _progress(name, quiet) as report:
             count = step(report)

@@ -1,0 +1,63 @@
+"""Kernels without numba: which form a call takes, and which forms a wheel needs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from stompcap import ahead
+from stompcap.errors import EnvironmentProblem
+from stompcap.prepare import extension
+from stompcap.prepare.signatures import listed, read, spell
+
+
+class Pair(NamedTuple):
+    one: Any
+    other: Any
+
+
+def read_only(array: Any) -> Any:
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (1, "int64"), (True, "bool"), (1.5, "float64"), (np.int32(1), "int32"), (np.bool_(True), "bool"),
+        (np.zeros(2, np.uint8), "uint8[::1]"),
+        (read_only(np.zeros((2, 3))), "const-float64[:,::1]"), ((1, np.zeros(0, np.bool_)), "(int64,bool[::1])"),
+        (Pair(1, (True, 2)), f"{__name__}.Pair(int64,(bool,int64))"),
+    ],
+)  # fmt: skip
+def test_types_are_spelled_as_in_the_list(value: object, says: str) -> None:
+    assert ahead.spelled(value) == says
+    if "Pair" not in says:
+        assert spell(read(says)) == says
+
+
+def test_a_call_takes_the_form_of_its_types_or_one_that_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def some(octets: object, at: int = 0) -> None:
+        """A kernel."""
+
+    name = f"{some.__module__}.{some.__qualname__}"
+    forms = [f"{name} const-uint8[::1] int64", f"{name} uint8[::1] bool"]
+    monkeypatch.setattr(ahead, "listed", lambda: {name: forms})
+    monkeypatch.setattr(ahead, "_compiled", lambda symbol: lambda *_: next(form for form in forms if ahead.symbol(form) == symbol))
+    kernel: Any = ahead.kernel(some)
+    octets = np.zeros(1, np.uint8)
+    assert kernel(octets, True) == forms[1]
+    assert kernel(octets, 7) == kernel(octets) == kernel(octets, at=np.int32(7)) == forms[0]
+    with pytest.raises(EnvironmentProblem, match=r"not compiled for float64\[::1\] int64 in this wheel; run: pip install "):
+        kernel(np.zeros(1), 7)
+    with pytest.raises(TypeError, match="not contiguous"):
+        kernel(np.zeros(4, np.uint8)[::2], 7)
+
+
+def test_every_kernel_that_python_calls_has_a_form_in_the_list() -> None:
+    lines = {f"{one.module}.{one.function}" for one in listed()}
+    named = {name for name in extension.called_by_python(extension.PACKAGE) if hasattr(extension.found(name), "py_func")}
+    assert named <= lines
+    assert {f"{one.module}.{one.function}" for one in extension.wanted()} == named
