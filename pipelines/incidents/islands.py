@@ -67,4 +67,4 @@ def shared(sql: str) -> str:
     for name in reversed(every):
         if re.search(rf"\b(FROM|JOIN) {name}\b", " ".join([sql, *(every[one] for one in found)])):
             found.append(name)
-    return "".join(f"{name} AS ({every[name]}), " for name in reversed(found))
+    return "".join(f"{name} AS MATERIALIZED ({every[name]}), " for name in reversed(found))
