@@ -102,7 +102,7 @@ class Exporting:
 
     def __init__(self, lake: str, output: str, form: Form, progress: Progress) -> None:
         self.lake, self.output, self.form, self.progress = lake, output, form, progress
-        self.names = _names(lake) if form.anonymise else None
+        self.names = names_of(lake) if form.anonymise else None
 
     def write(self, wanted: Wanted, within: tuple[int, int] | None, incident: Row | None = None) -> Done:
         """Write the packets of streams, rows of table streams with the captures of their sources; where asked for, with comments."""
@@ -143,7 +143,7 @@ class Exporting:
         if not count:
             raise UsageError("there are no packets in these seconds; make --seconds larger")
         if self.names is not None:
-            _write_names(f"{self.output}.names.csv", self.names)
+            write_names(f"{self.output}.names.csv", self.names)
         return Done(kind, count, list(captures))
 
     def _stream(self, stream: dict[str, Any], captures: list[dict[str, Any]], output: str) -> Done:
@@ -215,7 +215,7 @@ def _sealed(stream: Row) -> bool:
     return stream["protocol"] in CLOSED or stream["transport"] in ("tls", "wss")
 
 
-def _names(lake: str) -> Names:
+def names_of(lake: str) -> Names:
     """Other names, by a key that is the lake's own: the same ones in all that is exported from it."""
     from stompcap.export.names import Names, key_of
     from stompcap.lake import hash_key
@@ -223,7 +223,7 @@ def _names(lake: str) -> Names:
     return Names(key_of(hash_key.of_lake(lake)))
 
 
-def _write_names(path: str, names: Names) -> None:
+def write_names(path: str, names: Names) -> None:
     """Write which name stands for which, for the eyes of the file's owner only."""
     private = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(private, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:

@@ -61,15 +61,15 @@ class _Head:
             return _bytes(names.words(name))
         before, inner, after = SPACES.findall(value)[0]
         if self.command == b"ERROR" and name.strip().lower() == "message":
-            said = _said(inner, names)
+            written = said(inner, names)
         elif name.strip().lower() == "content-length" or not inner:
-            said = inner
+            written = inner
         else:
-            said = names.value("ack-mode" if self.command == b"SUBSCRIBE" and name.strip().lower() == "ack" else name, inner)
-        return _bytes(name + colon + before + said + after)
+            written = names.value("ack-mode" if self.command == b"SUBSCRIBE" and name.strip().lower() == "ack" else name, inner)
+        return _bytes(name + colon + before + written + after)
 
 
-def _said(text: str, names: Names) -> str:
+def said(text: str, names: Names) -> str:
     """What a broker says: its words stay, others and all that is quoted are replaced."""
     found, at = [], 0
     for match in QUOTED.finditer(text):
@@ -84,8 +84,8 @@ def _body(octets: bytes, error: bool, names: Names) -> bytes:
     if not inside:
         return octets
     if error:
-        said = _bytes(_said(_text(inside), names))
-        return (said if said != inside else inside.swapcase()) + octets[len(inside) :]
+        written = _bytes(said(_text(inside), names))
+        return (written if written != inside else inside.swapcase()) + octets[len(inside) :]
     drawn = bytes(ALPHABET[one % 26] for one in hashlib.blake2b(inside, key=names.key).digest())
     filled = bytearray((drawn * (len(inside) // len(drawn) + 1))[: len(inside)])
     if b"\0" in inside:

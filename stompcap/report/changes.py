@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stompcap.report import intervals
@@ -102,6 +102,10 @@ class Changes:
     limited: bool
     broken: list[Change]
     """Rules of MUST and SHOULD that are broken more often now for sure, or were not broken before."""
+
+    def of_a_lake(self) -> Changes:
+        """The same without the name of the lake it was compared with."""
+        return replace(self, words="another lake") if self.words.startswith("lake ") else self
 
 
 def of(before: Answers, now: Answers, words: str) -> Changes:

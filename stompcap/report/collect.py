@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+    from stompcap.export.names import Names
     from stompcap.lake.scope import Scope
     from stompcap.report.against import Before
+    from stompcap.report.anonymous import Anonymous
     from stompcap.report.changes import Changes
 
 SUMMED_ROWS = 5_000_000
@@ -54,11 +56,12 @@ def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dic
 
 def write(
     lake: str, out: str, spark: Callable[[], SparkSession], source: str | None = None, form: str = "html", title: str = TITLE,
-    scope: Scope | None = None, *, before: Before | None = None, fail_on: Sequence[str] = (),
+    scope: Scope | None = None, *, before: Before | None = None, fail_on: Sequence[str] = (), names: Names | None = None,
 ) -> list[str]:
     """Write the report of a lake as one file of HTML or Markdown (`md`); all of it or nothing. Gives what tripped the gates `fail_on`.
 
-    It has a part for each source, or for that which is named, each compared with the same of `before`.
+    It has a part for each source, or for that which is named, each compared with the same of `before`; with
+    `names` one that may be sent on.
 
     Raises EnvironmentProblem where the file cannot be written, UsageError for a
     source that the lake has nothing of.
@@ -68,19 +71,35 @@ def write(
     made = f"made {stamp(time.time_ns(), 0)} by stompcap {version()}"
     points = sources.selected(lake, source)
     parts = {point: _answers(lake, spark, point, form, scope) for point in points[: sources.MOST]}
-    changed = {} if before is None else comparing.changed(lake, before, list(parts), scope, spark)
+    anonymous = None if names is None else hiding([lake, *([] if before is None else [before.lake])], names, spark)
+    changed = {} if before is None else comparing.changed(lake, before, list(parts), scope, spark, anonymous)
     broken = [word for point, tables in parts.items() for word in _tripped(fail_on, tables, changed.get(point))]
     said = None if scope is None else scope.words()
+    if anonymous is not None:
+        parts = {None if point is None else anonymous.source(point): anonymous.tables(tables) for point, tables in parts.items()}
+        changed = {None if point is None else anonymous.source(point): one.of_a_lake() for point, one in changed.items()}
+        lake, source, said = "", source and anonymous.source(source), said and anonymous.sentence(said)
     if form == "md":
-        page = markdown.build(parts, title, said, changed)
+        page = markdown.build(parts, title, said, changed, anonymous=anonymous is not None)
     else:
         only = source if points != [None] else None
-        page = build_parts(parts, lake, made, only=only, others=len(points) - len(parts), title=title, scope=said, changed=changed)
+        page = build_parts(parts, lake, made, only=only, others=len(points) - len(parts), title=title, scope=said, changed=changed,
+                           anonymous=anonymous is not None)  # fmt: skip
     try:
         replace(Path(out), page)
     except OSError as error:
         raise EnvironmentProblem(f"{out}: the report cannot be written ({error.strerror or error}); name another file with -o") from error
     return list(dict.fromkeys(broken))
+
+
+def hiding(lakes: Sequence[str], names: Names, spark: Callable[[], SparkSession]) -> Anonymous:
+    """What replaces the names that these lakes have."""
+    from stompcap.report import anonymous
+
+    answers = (answer for lake in lakes for answer in ask(lake, (), spark, more=anonymous.QUERIES).items())
+    known = [(query.partition(" ")[0], name) for query, found in answers for name in found.column("name").to_pylist()]
+    order = [kind for _, _, kind in anonymous.NAMED]
+    return anonymous.Anonymous(names, sorted(known, key=lambda one: order.index(one[0])))
 
 
 def _tripped(fail_on: Sequence[str], tables: Mapping[str, pa.Table], changes: Changes | None) -> list[str]:

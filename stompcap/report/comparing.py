@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
     from stompcap.lake.scope import Scope
     from stompcap.report.against import Before
+    from stompcap.report.anonymous import Anonymous
     from stompcap.report.changes import Changes
 
 
 def changed(
-    lake: str, before: Before, points: Sequence[str | None], scope: Scope | None, spark: Callable[[], SparkSession]
+    lake: str, before: Before, points: Sequence[str | None], scope: Scope | None, spark: Callable[[], SparkSession],
+    anonymous: Anonymous | None = None,
 ) -> dict[str | None, Changes]:
     """What changed at each capture point, None being the one that a lake has; those that `before` has nothing of are left out.
 
@@ -35,6 +37,8 @@ def changed(
         raise UsageError(f"--compare {visible(before.lake, 80)}: has none of the capture points of this report; name one with --source")
 
     def side(of: str, point: str | None, part: Scope | None) -> dict[str, changes.Rows]:
-        return {name: records(table) for name, table in ask(of, against.ASKED, spark, point, part, against.queries(part)).items()}
+        answers = ask(of, against.ASKED, spark, point, part, against.queries(part))
+        answers = answers if anonymous is None else anonymous.tables(answers)
+        return {name: records(table) for name, table in answers.items()}
 
     return {point: changes.of(side(before.lake, other, before.scope), side(lake, point, scope), before.words) for point, other in pairs}

@@ -31,10 +31,11 @@ NEEDED = ("captures_total", "sessions_total", "incidents", "incident_levels", "w
 
 def build(
     answered: Mapping[str | None, Mapping[str, pa.Table]], title: str, scope: str | None = None,
-    changed: Mapping[str | None, Changes] | None = None,
+    changed: Mapping[str | None, Changes] | None = None, *, anonymous: bool = False,
 ) -> str:
     """The page, from the answers about each source; `scope` is what it is restricted to, `changed` what changed in a part."""
     lines = [f"# {_plain(title)}", "", *([] if scope is None else [f"Only {_plain(scope)}.", ""]), f"Times in {_plain(zones.name())}.", ""]
+    lines += ["Anonymised: all names are others.", ""] if anonymous else []
     for source, tables in answered.items():
         answers = {name: Rows() for name in QUERIES} | {name: records(table) for name, table in tables.items() if name in QUERIES}
         if source is not None:

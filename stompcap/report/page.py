@@ -159,11 +159,12 @@ def build(tables: Mapping[str, pa.Table], lake: str = "", made: str = "") -> str
 def build_parts(
     answered: Mapping[str | None, Mapping[str, pa.Table]], lake: str = "", made: str = "", *, only: str | None = None, others: int = 0,
     title: str = TITLE, scope: str | None = None, changed: Mapping[str | None, Changes] | None = None,
+    anonymous: bool = False,
 ) -> str:
     """The page with a part for each source, from the answers about it: as `build` without its name, where there is one part.
 
     `only` is the name of a part that is one of several that there could be, `others` the number of those left out, `scope` what it is
-    restricted to, `changed` what changed in a part against what it was compared with.
+    restricted to, `changed` what changed in a part against what it was compared with; `anonymous` says that names are others.
     """
     word = shlex.quote(lake) if lake else "LAKE"
     parts, scripted, changed = [], False, changed or {}
@@ -176,7 +177,7 @@ def build_parts(
         parts.append({"source": source if at else None, "at": at, "body": _apart(body, at), "compared": source in changed})
         quality = answers["quality"]
     return render(
-        "document.html", visible(title, 200), scope=scope, zone=zones.name(),
+        "document.html", visible(title, 200), scope=scope, zone=zones.name(), anonymous=anonymous,
         lake=lake, made=made, parts=parts, only=only, others=others, lake_word=word, quality=quality, thresholds=Thresholds(),
         script=Markup(_template("tables.js")) if scripted else None,  # noqa: S704  our own
     )

@@ -53,6 +53,11 @@ class Part:
     client: Clients = None
     destination: Destinations = None
     broker: Brokers = None
+Anonymise = Annotated[
+    bool,
+    typer.Option("--anonymise", help="Write other addresses, logins, destinations and other names, as export does, and no bodies; "
+                 "OUTPUT.names.csv says which name stands for which: keep it."),
+]  # fmt: skip
 Compare = Annotated[
     str | None,
     typer.Option("--compare", metavar="BEFORE", show_default=False,
@@ -76,6 +81,7 @@ class Page:
     form: Format = "html"
     before: Compare = None
     fail_on: FailOn = None
+    anonymise: Anonymise = False
 
 
 PART, PAGE = Part(), Page()
@@ -96,6 +102,7 @@ def report(
 ) -> None:
     """Write one self-contained HTML page: incidents, destinations over time, who, brokers, rules; with a part for each capture point."""
     del verbose, log_format
+    from stompcap.cli.exporting import names_of, write_names
     from stompcap.lake import tables as lakes
     from stompcap.report import write
 
@@ -111,7 +118,11 @@ def report(
         scope, before = compared(page.before, lake, _scope(part))
         progress.begin("writing the report")
         session = common.session(master, conf)
-        tripped = write(lake, output, session, source, page.form, page.title, scope, before=before, fail_on=page.fail_on or ())
+        names = names_of(lake) if page.anonymise else None
+        gates = page.fail_on or ()
+        tripped = write(lake, output, session, source, page.form, page.title, scope, before=before, fail_on=gates, names=names)
+        if names is not None:
+            write_names(f"{output}.names.csv", names)
     if not quiet:
         print(visible(f"report: {output}"))
     if tripped:
