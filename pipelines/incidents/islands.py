@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pipelines.incidents import consumer_events, consumer_minutes, cut_events, destination_events, end_events, instance_events, wire_events
 from pipelines.incidents.flagged import EVENT, NO_NUMBER, NO_TEXT, OF_TRAFFIC, SECOND_NS
 from pipelines.incidents.kinds import KINDS, Kind
 from stompcap.views import VIEWS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
 
 SAMPLES = 10
 _ORDER = "begin_ns, stream_id, direction, stream_offset"
@@ -23,15 +28,29 @@ _SAME = "kind, source, subject_kind, subject, server_product, what"
 
 def islands(kinds: Sequence[Kind] = KINDS) -> str:
     """The query over the tables of `pipelines.incidents.kinds.TABLES`."""
+    return f"WITH {shared(happened(kinds))}{_joined(kinds)}"
+
+
+def by_parts(database: DuckDBPyConnection, kinds: Sequence[Kind]) -> pa.Table:
+    """The same rows, with each relation in a table of its own: DuckDB then knows how large each is, and holds one at a time."""
+    for name, relation in relations(happened(kinds)).items():
+        database.execute(f"CREATE TEMP TABLE {name} AS {relation}")
+    return database.sql(f"WITH {_joined(kinds)}").to_arrow_table()
+
+
+def happened(kinds: Sequence[Kind]) -> str:
+    """The events of all kinds."""
     names = ", ".join((*EVENT, *OF_TRAFFIC))
     without = ", ".join((*EVENT, f"{NO_TEXT} AS destination_name", *(f"{NO_NUMBER} AS {name}" for name in OF_TRAFFIC[1:])))
-    happened = " UNION ALL ".join(
+    return " UNION ALL ".join(
         f"SELECT '{kind.name}' AS kind, CAST({kind.gap_s * SECOND_NS} AS BIGINT) AS gap_ns, {names if kind.traffic else without} "
         f"FROM ({kind.sql}) {kind.name}_events"
         for kind in kinds
     )
-    return f"""
-    WITH {shared(happened)}happened AS ({happened}), reached AS (
+
+
+def _joined(kinds: Sequence[Kind]) -> str:
+    return f"""happened AS ({happened(kinds)}), reached AS (
         SELECT *, max(coalesce(end_ns, begin_ns)) OVER (PARTITION BY {_SAME} ORDER BY {_ORDER}
                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ns
         FROM happened
@@ -60,11 +79,16 @@ def islands(kinds: Sequence[Kind] = KINDS) -> str:
 
 
 def shared(sql: str) -> str:
-    """The queries that this one names, each behind those that it names itself."""
+    """The relations that a query names, for its WITH."""
+    return "".join(f"{name} AS MATERIALIZED ({relation}), " for name, relation in relations(sql).items())
+
+
+def relations(sql: str) -> dict[str, str]:
+    """The relations that a query names, each behind those that it names itself."""
     every = {"ends": VIEWS["session_ends"].of(), "stops": end_events.STOPS, "idles": end_events.IDLES, **consumer_minutes.CTES,
              **cut_events.CTES, **wire_events.CTES, **consumer_events.CTES, **instance_events.CTES, **destination_events.CTES}  # fmt: skip
     found: list[str] = []
     for name in reversed(every):
         if re.search(rf"\b(FROM|JOIN) {name}\b", " ".join([sql, *(every[one] for one in found)])):
             found.append(name)
-    return "".join(f"{name} AS MATERIALIZED ({every[name]}), " for name in reversed(found))
+    return {name: every[name] for name in reversed(found)}

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.incidents.evidence import Frame, find_errors, find_packets
-from pipelines.incidents.islands import islands
+from pipelines.incidents.islands import by_parts
 from pipelines.incidents.kinds import KINDS, MINUTE, TABLES
 from pipelines.incidents.possible import possible, questions
 from pipelines.incidents.window import Window, window
@@ -24,7 +24,6 @@ from stompcap.incidents.said import said
 from stompcap.lake import delta_log, open_tables, query
 from stompcap.lake.commits import SOURCE, CommitInfo, replace_files, replace_where
 from stompcap.lake.paths import location
-from stompcap.lake.query import Query
 from stompcap.tables.incidents import INCIDENTS
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ Row = dict[str, Any]
 TABLE = INCIDENTS.name
 OF_KIND = {kind.name: kind for kind in KINDS}
 MINUTE_NS = MINUTE * 10**9
-TOTALS = Query("totals", ("streams",), "SELECT source, count(*) AS connections FROM streams WHERE protocol = 'stomp' GROUP BY source")
+TOTALS = "SELECT source, count(*) AS connections FROM streams WHERE protocol = 'stomp' GROUP BY source"
 SAME = ("kind", "source", "subject_kind", "subject", "server_product", "what", "begin_ns")
 
 
@@ -67,9 +66,9 @@ def made(lake: str, since: Window | None = None) -> pa.Table:
     kinds = possible(KINDS, query.in_process({one.name: tables[one.name] for one in asked}, asked).values())
     if not kinds:
         return INCIDENTS.arrow.empty_table()
-    answers = query.in_process(tables, [Query("islands", TABLES, islands(kinds)), TOTALS])
-    totals = {row["source"]: row["connections"] for row in answers["totals"].to_pylist()}
-    found = [row for row in answers["islands"].to_pylist() if since is None or row["begin_ns"] >= since.begin_ns]
+    with query.opened(tables) as database:
+        totals = dict(database.sql(TOTALS).fetchall())
+        found = [row for row in by_parts(database, kinds).to_pylist() if since is None or row["begin_ns"] >= since.begin_ns]
     rows = [incident(list(samples), totals) for _, samples in groupby(found, lambda row: [row[name] for name in SAME])]
     _with_evidence(lake, rows)
     return pa.Table.from_pylist(rows, schema=INCIDENTS.arrow)
