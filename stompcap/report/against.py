@@ -62,7 +62,7 @@ def _captured(scope: Scope | None) -> Query:
 def _minutes(scope: Scope | None) -> Query:
     """SENDs and MESSAGEs of each destination in whole minutes, and the sums of the squares of their numbers in a minute."""
     since, until = _bounds(scope)
-    sums = ", ".join(f"sum({name}) AS {name}, sum(CAST({name} AS DOUBLE) * {name}) AS {name}_squares" for name in ("sends", "messages"))
+    sums = ", ".join(f"sum(m.{one}) AS {one}s, sum(CAST(m.{one} AS DOUBLE) * m.{one}) AS {one}s_squares" for one in ("send", "message"))
     return Query(
         "minute_samples",
         ("captures", "sends", "deliveries"),
@@ -74,10 +74,10 @@ def _minutes(scope: Scope | None) -> Query:
                         UNION ALL
                         SELECT destination_name, CAST(floor(delivered_ns / {MINUTE}.0) AS BIGINT) AS minute, 0 AS send, 1 AS message
                         FROM deliveries),
-             by_minute AS (SELECT destination_name, minute, sum(send) AS sends, sum(message) AS messages FROM events
+             by_minute AS (SELECT destination_name, minute, sum(send) AS send, sum(message) AS message FROM events
                            WHERE destination_name IS NOT NULL GROUP BY destination_name, minute)
-        SELECT destination_name, {sums} FROM by_minute CROSS JOIN span WHERE minute >= begin_minute AND minute < end_minute
-        GROUP BY destination_name ORDER BY sum(sends + messages) DESC, destination_name LIMIT {DESTINATIONS}""",
+        SELECT destination_name, {sums} FROM by_minute m CROSS JOIN span WHERE minute >= begin_minute AND minute < end_minute
+        GROUP BY destination_name ORDER BY sum(m.send + m.message) DESC, destination_name LIMIT {DESTINATIONS}""",
     )
 
 
