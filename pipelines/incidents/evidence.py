@@ -17,13 +17,17 @@ Frame = tuple[str, str, int]
 """Connection, direction, offset in its stream."""
 
 
-def find_errors(lake: str, streams: Sequence[str]) -> dict[str, int]:
-    """The offset of the first ERROR of each of some connections."""
+def find_frames(lake: str, streams: Sequence[str]) -> dict[str, tuple[int | None, tuple[str, int]]]:
+    """Of each of some connections the offset of the first ERROR, if there is one, and direction and offset of the last frame."""
     wanted = pa.table({"stream_id": pa.array(streams, pa.string())})
     with query.opened({"frames": _files(lake, "frames", streams), "wanted": wanted}) as database:
-        sql = """SELECT stream_id, min(stream_offset) FROM frames WHERE command = 'ERROR' AND direction = 's2c'
-                 AND stream_id IN (SELECT stream_id FROM wanted) GROUP BY stream_id"""
-        return dict(database.sql(sql).fetchall())
+        sql = """SELECT stream_id, min(error), max(direction) FILTER (nth = 1), max(stream_offset) FILTER (nth = 1) FROM (
+                     SELECT stream_id, direction, stream_offset,
+                            CASE WHEN command = 'ERROR' AND direction = 's2c' THEN stream_offset END AS error,
+                            row_number() OVER (PARTITION BY stream_id ORDER BY first_ns DESC, direction, stream_offset DESC) AS nth
+                     FROM frames WHERE stream_id IN (SELECT stream_id FROM wanted))
+                 GROUP BY stream_id"""
+        return {stream: (error, (direction, offset)) for stream, error, direction, offset in database.sql(sql).fetchall()}
 
 
 def find_packets(lake: str, frames: Sequence[Frame]) -> dict[Frame, dict[str, Any]]:

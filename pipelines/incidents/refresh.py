@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.incidents.evidence import Frame, find_errors, find_packets
+from pipelines.incidents.evidence import Frame, find_frames, find_packets
 from pipelines.incidents.islands import by_parts
 from pipelines.incidents.kinds import KINDS, MINUTE, TABLES
 from pipelines.incidents.possible import possible, questions
@@ -112,22 +112,23 @@ def _end(row: Row) -> int | None:
 
 
 def _frame(row: Row) -> Row:
-    """The frame that shows an event: the one that it names, else that of its kind."""
+    """The frame that shows an event: the one that it names, else that of its kind, without an offset as far as it must be looked for."""
     frame = OF_KIND[row["kind"]].frame
     direction, offset = row["direction"], row["stream_offset"]
-    if offset is None and frame is not None:
-        direction, offset = frame
+    if offset is None:
+        direction, offset = (None, None) if frame is None else frame
     return {"stream_id": row["stream_id"], "direction": direction, "stream_offset": offset}
 
 
 def _with_evidence(lake: str, rows: Iterable[Row]) -> None:
     """Name the packets of the frames, and drop frames that are not known."""
     every = [(row, frame) for row in rows for frame in row["frames"]]
-    lacking = sorted({frame["stream_id"] for _, frame in every if frame["direction"] == "s2c" and frame["stream_offset"] is None})
-    errors = find_errors(lake, lacking) if lacking else {}
+    lacking = sorted({frame["stream_id"] for _, frame in every if frame["stream_offset"] is None})
+    found = find_frames(lake, lacking) if lacking else {}
     for _, frame in every:
-        if frame["stream_offset"] is None and frame["direction"] == "s2c":
-            frame["stream_offset"] = errors.get(frame["stream_id"])
+        if frame["stream_offset"] is None and frame["stream_id"] in found:
+            error, last = found[frame["stream_id"]]
+            frame["direction"], frame["stream_offset"] = ("s2c", error) if frame["direction"] else last
     wanted: dict[Frame, list[Row]] = defaultdict(list)
     for row, frame in every:
         if frame["stream_offset"] is not None:

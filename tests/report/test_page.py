@@ -233,7 +233,7 @@ def test_a_finding_leads_to_its_packet(answers: dict[str, pa.Table]) -> None:
     found = [place | {"kind": "frame", "command": "SEND", "path": HOSTILE, "packet": 1234}]
     page = build(answers | {"packets": pa.Table.from_pylist(found)}, "a lake; rm -rf ~")
     text = " ".join("".join(outline(page).words).split())
-    assert f"SEND packet 1,234 of {visible(HOSTILE)}" in text
+    assert f"SEND packet 1234 of {visible(HOSTILE)}" in text
     assert f"stompcap export {first['stream_id'][:12]} --lake 'a lake; rm -rf ~' -o" in text
 
 
