@@ -23,7 +23,8 @@ class Kind:
     """A kind: its name, the SQL of its events, and after how many quiet seconds the next one is of another incident.
 
     `lasts`: it is still so where the capture ends before it was quiet for as long as usual. `frame` shows it where its events name none:
-    direction and offset, without an offset the ERROR; None: the connection's last one. `traffic`: its events have the columns OF_TRAFFIC, too.
+    direction and offset, without an offset the ERROR; None: the connection's last one. `traffic`: its events have the columns
+    OF_TRAFFIC, too.
     """
 
     name: str
