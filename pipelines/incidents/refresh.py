@@ -115,18 +115,18 @@ def _frame(row: Row) -> Row:
     """The frame that shows an event: the one that it names, else that of its kind, without an offset as far as it must be looked for."""
     frame = OF_KIND[row["kind"]].frame
     direction, offset = row["direction"], row["stream_offset"]
-    if offset is None:
-        direction, offset = (None, None) if frame is None else frame
+    if offset is None and frame is not None:
+        direction, offset = frame
     return {"stream_id": row["stream_id"], "direction": direction, "stream_offset": offset}
 
 
 def _with_evidence(lake: str, rows: Iterable[Row]) -> None:
     """Name the packets of the frames, and drop frames that are not known."""
     every = [(row, frame) for row in rows for frame in row["frames"]]
-    lacking = sorted({frame["stream_id"] for _, frame in every if frame["stream_offset"] is None})
+    lacking = sorted({frame["stream_id"] for _, frame in every if frame["stream_offset"] is None and frame["direction"] is not None})
     found = find_frames(lake, lacking) if lacking else {}
     for _, frame in every:
-        if frame["stream_offset"] is None and frame["stream_id"] in found:
+        if frame["stream_offset"] is None and frame["direction"] is not None and frame["stream_id"] in found:
             error, last = found[frame["stream_id"]]
             frame["direction"], frame["stream_offset"] = ("s2c", error) if frame["direction"] else last
     wanted: dict[Frame, list[Row]] = defaultdict(list)
