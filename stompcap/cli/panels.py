@@ -20,12 +20,13 @@ PANELS = {
 
 
 def arrange(app: typer.Typer) -> None:
-    """Bring the commands of an application into these groups; KeyError for one that is in none."""
+    """Bring the commands of an application into these groups; one that is in none is listed first, under `Commands`."""
     panel_of = {name: panel for panel, names in PANELS.items() for name in names}
+    order = {name: number for number, name in enumerate(panel_of)}
     infos: list[CommandInfo | TyperInfo] = [*app.registered_commands, *app.registered_groups]
     for one in infos:
-        one.rich_help_panel = panel_of[_name(one)]
-    app.registered_commands.sort(key=lambda one: list(panel_of).index(_name(one)))
+        one.rich_help_panel = panel_of.get(_name(one))
+    app.registered_commands.sort(key=lambda one: order.get(_name(one), -1))
 
 
 def _name(one: CommandInfo | TyperInfo) -> str:

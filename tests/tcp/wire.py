@@ -27,11 +27,11 @@ class Wire:
     def __init__(self, client_isn: int = CLIENT_ISN, server_isn: int = SERVER_ISN, client_port: int = CLIENT[1]) -> None:
         self.frames: list[Frame] = []
         self.isn = (client_isn, server_isn)
-        self.client = (CLIENT[0], client_port)
+        self.client_end = (CLIENT[0], client_port)
 
     def put(self, side, offset, payload=b"", flags="A", ack=None, cut=0, at_ns=None, window=1000, seq=None) -> Wire:
         """One segment: `offset` from the first octet of its side's stream, `ack` of the other's; `cut` octets were not captured."""
-        (src, sport), (dst, dport) = (self.client, SERVER) if side == 0 else (SERVER, self.client)
+        (src, sport), (dst, dport) = (self.client_end, SERVER) if side == 0 else (SERVER, self.client_end)
         number = (self.isn[side] + 1 + offset) if seq is None else seq
         other = 0 if ack is None else self.isn[1 - side] + 1 + ack
         tcp = TCP(sport=sport, dport=dport, seq=number % 2**32, ack=other % 2**32, flags=flags, window=window)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from data.recorder.brokers import BROKERS
-from data.recorder.conformance.results import RESULTS
+from data.recorder.conformance.results import RESULTS, written
 from data.recorder.libraries.install import PROGRAMS
 from data.recorder.needs import ensure
 from data.recorder.users import user_for
@@ -66,7 +66,7 @@ def main() -> None:
         found[name] = (broker if name in BROKERS else client)(name, cache)
         print(f"{found[name]['product']}: {sum(row['outcome'] == 'failed' for row in found[name]['cases'])} failed")
     ordered = {name: found[name] for name in [*BROKERS, *CLIENTS] if name in found}
-    RESULTS.write_text(json.dumps(ordered, indent=1, ensure_ascii=True) + "\n")
+    RESULTS.write_text(written(ordered))
 
 
 if __name__ == "__main__":
