@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +11,7 @@ import typer
 
 from stompcap.cli import common
 from stompcap.cli.grouped import grouped
+from stompcap.cli.packet_options import PACKETS, Packets
 from stompcap.cli.stderr import to_stderr
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.options import one_of
@@ -29,20 +29,6 @@ Output = Annotated[
     str | None, typer.Option("-o", "--output", metavar="OUT", help="Write to this file, and a line on standard output.", show_default=False)
 ]
 AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Exit with 0, not 4, where nothing could be judged.")]
-
-
-@dataclass(frozen=True)
-class Packets:
-    """How packets are read."""
-
-    ports: common.Ports = ""
-    all_ports: common.AllPorts = False
-    vlan: common.Vlan = False
-    tunnels: common.Tunnels = True
-    keylog: common.KeyLogs = None
-
-
-PACKETS = Packets()
 
 
 def register(app: typer.Typer) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +13,7 @@ from stompcap.capture_point_warnings import warnings
 from stompcap.cli import common
 from stompcap.cli.dialogue_options import Frames, Output, Sessions, Summary
 from stompcap.cli.grouped import grouped
+from stompcap.cli.packet_options import PACKETS, Packets
 from stompcap.cli.printing import Enough, Printer, form_of
 from stompcap.cli.stderr import to_stderr
 from stompcap.errors import CaptureError, UsageError
@@ -38,20 +38,6 @@ Traced = Annotated[
                  "endpoint ADDRESS:PORT; -c N rows of each, 100 by default.", show_default=False),
 ]  # fmt: skip
 FRAMES, SESSIONS, OUTPUT = Frames(), Sessions(), Output()
-
-
-@dataclass(frozen=True)
-class Packets:
-    """How packets are read."""
-
-    ports: common.Ports = ""
-    all_ports: common.AllPorts = False
-    vlan: common.Vlan = False
-    tunnels: common.Tunnels = True
-    keylog: common.KeyLogs = None
-
-
-PACKETS = Packets()
 
 
 def register(app: typer.Typer) -> None:
