@@ -20,7 +20,8 @@ from stompcap.tables import TABLES
 from stompcap.tcp import WIRE_ORDER
 from stompcap.tcp.settle import BLOCK
 
-LINEAGE = ("batch_id", "run_id", "source", "first_capture_id", "first_packet", "last_capture_id", "last_packet", "capture_id", "packet")
+LINEAGE = ("batch_id", "run_id", "source", "first_capture_id", "first_packet", "last_capture_id", "last_packet", "capture_id", "packet",
+           "packets")  # fmt: skip
 
 
 class Lake:

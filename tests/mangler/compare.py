@@ -13,7 +13,7 @@ from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.e2e.pure import tables_of
 
-LINEAGE = frozenset({"first_capture_id", "first_packet", "last_capture_id", "last_packet", "capture_id", "packet", "batch_id"})
+LINEAGE = frozenset({"first_capture_id", "first_packet", "last_capture_id", "last_packet", "capture_id", "packet", "packets", "batch_id"})
 PACKAGING = frozenset({"encapsulation", "vlan"})  # says itself how a connection was packaged
 Tables = dict[str, list[dict[str, Any]]]
 Excused = Mapping[str, Sequence[str]]  # columns by table; a table with no column is left out
