@@ -14,7 +14,7 @@ CANNOT = {
     "kubectl ": "a Kubernetes cluster", "docker ": "a daemon", "sudo ": "a password", "tcpdump ": "root", "wireshark ": "a display",
     "spark-submit ": "a cluster", "export PYSPARK": "a cluster", "stompcap watch": "ends with a signal; tests/spark/test_watch_command.py",
     "stompcap proxy": "a broker; tests/active", "stompcap serve": "a client; tests/active", "stompcap drive": "a broker; tests/active",
-    "suite.pcap": "what was recorded",
+    "suite.pcap": "what was recorded", "-r stream.pcapng": "what is exported by an id made up",
     "stompcap register": "a metastore", "stompcap sql --lake lake  ": "a terminal", "0123456789abcdef0123": "an id made up",
     "make ": "a part of CI", "broker-0.pcap": "what kubectl captured", "--source tap": "a source of its own",
     "airflow": "an environment of its own; tests/airflow", "$SHARED": "a folder of a cluster", "export STOMPCAP_CAPTURES": "Airflow's",
