@@ -35,6 +35,7 @@ COMMANDS = {
     "forget": ("validate", ["forget", "--lake", "LAKE", "--before", "2100-01-01", "--yes", "--quiet"]),
     "export": ("validate", ["export", "STREAM", "--lake", "LAKE", "-o", "OUT/stream.pcap", "--quiet"]),
     "peek": ("", ["peek", "CAPTURE"]),
+    "check": ("", ["check", "CAPTURE"]),
     "show": ("validate", ["show", "--lake", "LAKE"]),
     "completion": ("", ["completion", "bash"]),
     "manual": ("", ["manual"]),
