@@ -1,6 +1,6 @@
 """SQL: incidents as islands of events that follow each other, with the first connections of each.
 
-Both DuckDB and Spark understand it. Each row is one of the first events of an island, and has the sums of the island beside its own.
+Each row is one of the first events of an island, and has the sums of the island beside its own.
 """
 
 # ruff: noqa: S608  the SQL consists of our own constants only
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.incidents import consumer_events, consumer_minutes, cut_events, destination_events, end_events, instance_events, wire_events
 from pipelines.incidents.flagged import EVENT, NO_NUMBER, NO_TEXT, OF_TRAFFIC, SECOND_NS
-from pipelines.incidents.kinds import KINDS, Kind
+from pipelines.incidents.kinds import Kind
 from stompcap.views import VIEWS
 
 if TYPE_CHECKING:
@@ -26,19 +26,22 @@ _ORDER = "begin_ns, stream_id, direction, stream_offset"
 _SAME = "kind, source, subject_kind, subject, server_product, what"
 
 
-def islands(kinds: Sequence[Kind] = KINDS) -> str:
-    """The query over the tables of `pipelines.incidents.kinds.TABLES`."""
-    return f"WITH {shared(happened(kinds))}{_joined(kinds)}"
+def islands(database: DuckDBPyConnection, kinds: Sequence[Kind]) -> pa.Table:
+    """The first events of each island, from the tables of `pipelines.incidents.kinds.TABLES`.
 
-
-def by_parts(database: DuckDBPyConnection, kinds: Sequence[Kind]) -> pa.Table:
-    """The same rows, with each relation in a table of its own: DuckDB then knows how large each is, and holds one at a time."""
-    for name, relation in relations(happened(kinds)).items():
-        database.execute(f"CREATE TEMP TABLE {name} AS {relation}")
+    Each relation that kinds share is made once, in a table of its own: DuckDB then knows how large it is, and holds one at a time.
+    """
+    relate(database, _happened(kinds))
     return database.sql(f"WITH {_joined(kinds)}").to_arrow_table()
 
 
-def happened(kinds: Sequence[Kind]) -> str:
+def relate(database: DuckDBPyConnection, sql: str) -> None:
+    """Make the relations that a query names, each as a table."""
+    for name, relation in _relations(sql).items():
+        database.execute(f"CREATE TEMP TABLE {name} AS {relation}")
+
+
+def _happened(kinds: Sequence[Kind]) -> str:
     """The events of all kinds."""
     names = ", ".join((*EVENT, *OF_TRAFFIC))
     without = ", ".join((*EVENT, f"{NO_TEXT} AS destination_name", *(f"{NO_NUMBER} AS {name}" for name in OF_TRAFFIC[1:])))
@@ -50,7 +53,7 @@ def happened(kinds: Sequence[Kind]) -> str:
 
 
 def _joined(kinds: Sequence[Kind]) -> str:
-    return f"""happened AS ({happened(kinds)}), reached AS (
+    return f"""happened AS ({_happened(kinds)}), reached AS (
         SELECT *, max(coalesce(end_ns, begin_ns)) OVER (PARTITION BY {_SAME} ORDER BY {_ORDER}
                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ns
         FROM happened
@@ -78,12 +81,7 @@ def _joined(kinds: Sequence[Kind]) -> str:
     WHERE t.nth <= {SAMPLES} ORDER BY t.kind, t.source, t.subject_kind, t.subject, t.product, t.what, t.first_ns, t.nth"""
 
 
-def shared(sql: str) -> str:
-    """The relations that a query names, for its WITH."""
-    return "".join(f"{name} AS MATERIALIZED ({relation}), " for name, relation in relations(sql).items())
-
-
-def relations(sql: str) -> dict[str, str]:
+def _relations(sql: str) -> dict[str, str]:
     """The relations that a query names, each behind those that it names itself."""
     every = {"ends": VIEWS["session_ends"].of(), "stops": end_events.STOPS, "idles": end_events.IDLES, **consumer_minutes.CTES,
              **cut_events.CTES, **wire_events.CTES, **consumer_events.CTES, **instance_events.CTES, **destination_events.CTES}  # fmt: skip

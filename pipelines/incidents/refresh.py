@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.incidents.evidence import Frame, find_frames, find_packets
-from pipelines.incidents.islands import by_parts
+from pipelines.incidents.islands import islands
 from pipelines.incidents.kinds import KINDS, MINUTE, TABLES
 from pipelines.incidents.possible import possible, questions
 from pipelines.incidents.window import Window, window
@@ -68,7 +68,7 @@ def made(lake: str, since: Window | None = None) -> pa.Table:
         return INCIDENTS.arrow.empty_table()
     with query.opened(tables) as database:
         totals = dict(database.sql(TOTALS).fetchall())
-        found = [row for row in by_parts(database, kinds).to_pylist() if since is None or row["begin_ns"] >= since.begin_ns]
+        found = [row for row in islands(database, kinds).to_pylist() if since is None or row["begin_ns"] >= since.begin_ns]
     rows = [incident(list(samples), totals) for _, samples in groupby(found, lambda row: [row[name] for name in SAME])]
     _with_evidence(lake, rows)
     return pa.Table.from_pylist(rows, schema=INCIDENTS.arrow)
@@ -123,10 +123,10 @@ def _frame(row: Row) -> Row:
 def _with_evidence(lake: str, rows: Iterable[Row]) -> None:
     """Name the packets of the frames, and drop frames that are not known."""
     every = [(row, frame) for row in rows for frame in row["frames"]]
-    lacking = sorted({frame["stream_id"] for _, frame in every if frame["stream_offset"] is None and frame["direction"] is not None})
-    found = find_frames(lake, lacking) if lacking else {}
-    for _, frame in every:
-        if frame["stream_offset"] is None and frame["direction"] is not None and frame["stream_id"] in found:
+    sought = [frame for _, frame in every if frame["stream_offset"] is None and frame["direction"] is not None]
+    found = find_frames(lake, sorted({frame["stream_id"] for frame in sought})) if sought else {}
+    for frame in sought:
+        if frame["stream_id"] in found:
             error, last = found[frame["stream_id"]]
             frame["direction"], frame["stream_offset"] = ("s2c", error) if frame["direction"] else last
     wanted: dict[Frame, list[Row]] = defaultdict(list)

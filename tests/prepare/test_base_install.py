@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.shared import missing
+
 ROOT = Path(__file__).resolve().parents[2]
 MOST_MB = 450
 TRACE = ROOT / "data" / "rabbitmq_habits.pcap"
@@ -18,7 +20,7 @@ TRACE = ROOT / "data" / "rabbitmq_habits.pcap"
 def test_the_wheel_alone_reads_captures(tmp_path: Path) -> None:
     [wheel] = (ROOT / "dist").glob("*.whl")
     if wheel.name.endswith("none-any.whl"):
-        pytest.skip("this machine has no C compiler or no headers of Python: the wheel has no compiled kernels")
+        missing("a C compiler and the headers of Python: the wheel has no compiled kernels")
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     install = ["-m", "pip", "install", "--quiet", "--constraint", str(ROOT / ".ci" / "constraints.txt"), str(wheel)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stompcap.cli import cases, common
-from stompcap.cli.commands.proxy_command import Listen
+from stompcap.cli.commands.proxy_command import For, Listen
 from stompcap.cli.stderr import note
 from stompcap.errors import UsageError
 
@@ -26,7 +26,6 @@ Passcode = Annotated[
 ]
 Host = Annotated[str, typer.Option("--host", help="The header host of CONNECT.")]
 Queue = Annotated[str, typer.Option("--queue", help="How the destinations begin that are made for the cases.")]
-For = Annotated[str | None, typer.Option("--for", help="End after this time (90s, 5min).", show_default=False)]
 Command = Annotated[
     list[str] | None,
     typer.Argument(

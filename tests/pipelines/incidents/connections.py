@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.incidents.islands import shared
+from pipelines.incidents.islands import relate
 from pipelines.incidents.kinds import KINDS, TABLES, Kind
 from pipelines.incidents.possible import possible, questions
 from stompcap.lake import query
@@ -66,8 +66,8 @@ class Traffic:
 def events(traffic: Traffic, sql: str) -> list[dict[str, Any]]:
     """The rows that the SQL of a kind gives, by time."""
     with query.opened(traffic.tables()) as database:
-        found = f"WITH {shared(sql)}found AS ({sql}) SELECT * FROM found ORDER BY begin_ns, stream_id"
-        return database.sql(found).to_arrow_table().to_pylist()
+        relate(database, sql)
+        return database.sql(f"SELECT * FROM ({sql}) found ORDER BY begin_ns, stream_id").to_arrow_table().to_pylist()
 
 
 def told(traffic: Traffic, sql: str) -> list[str]:
