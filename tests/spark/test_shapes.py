@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 NOT_OF_PACKETS = {"captures", "runs", "batches", "quality_results", "stream_state", "rules"}
 AGGREGATES = {"ack_latency", "compliance_summary", "journeys", "destination_minutes", "incidents"}
-SAMPLES = {"incidents": ("streams", "frames", "packets")}
-"""Columns that name connections by their keys, and packets by their files."""
+SAMPLES = {"incidents": ("streams", "frames")}
+"""Columns that name connections by their keys."""
 TIMES = ("_ns", "_ts", "_us", "_ns_c2s", "_ns_s2c", "max_gap_ms", "observed_ms", "gap_ms")
 OF_CLOCKS = {
     "streams": (*ORDER["streams"], "close_order_c2s", "close_order_s2c"), "sessions": ("unmeasured",),
