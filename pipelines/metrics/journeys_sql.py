@@ -33,14 +33,18 @@ LIVES = """
 lives AS (
     SELECT c.stream_id, c.source, c.first_ns, c.last_ns, c.gap_octets_c2s, c.gap_octets_s2c,
            c.inner_gap_octets_c2s, c.inner_gap_octets_s2c, s.server_product,
-           CASE WHEN s.server_product = 'ActiveMQ' AND s.session LIKE 'ID:%' THEN s.session END AS session,
-           coalesce(c.clock_difference_min_us <= 0 AND c.clock_difference_max_us >= 0, true) AS agrees,
+           n.session, coalesce(c.clock_difference_min_us <= 0 AND c.clock_difference_max_us >= 0, true) AS agrees,
            CASE WHEN c.clock_difference_min_us <= c.clock_difference_max_us
                      AND (c.clock_difference_min_us > 0 OR c.clock_difference_max_us < 0)
                 THEN c.clock_difference_min_us * 1000 ELSE 0 END AS ahead_ns
     FROM streams c LEFT JOIN sessions s ON s.stream_id = c.stream_id
+    LEFT JOIN (SELECT c.source, s.session FROM streams c JOIN sessions s ON s.stream_id = c.stream_id
+               WHERE s.server_product = 'ActiveMQ' AND s.session LIKE 'ID:%'
+               GROUP BY c.source, s.session HAVING count(*) = 1) n
+         ON n.source = c.source AND n.session = s.session AND s.server_product = 'ActiveMQ'
 )"""
-"""Connections: of ActiveMQ its id, whether the clocks of both directions agree, by how much that of the broker's is ahead at least."""
+"""Connections: of ActiveMQ its id, unless several have it, as where one is captured twice: then it names none of them; whether the
+clocks of both directions agree, by how much that of the broker's is ahead at least."""
 
 MESSAGES = f"""
 sent AS (

@@ -137,6 +137,14 @@ def test_a_message_is_joined_to_the_send_it_must_come_from(case: str) -> None:
     assert traffic.told() == told
 
 
+def test_an_id_that_two_connections_have_names_neither() -> None:
+    traffic = with_activemq().send(0, number=1)
+    traffic.connection("p again", session="ID:host-1-2-3:7")
+    traffic.send(0, number=1, by="p again").got(5, **amq(1)).got(6, **amq(1), by="d")
+    assert traffic.told() == ["ambiguous unknown"] * 2 + ["SEND ambiguous unknown"] * 2
+    assert with_activemq().send(0, number=1).got(5, **amq(1)).told() == ["identity 0 5"]
+
+
 def test_connections_of_another_capture_point_have_their_own_journeys() -> None:
     traffic = Traffic().send(0).got(5)
     traffic.connection("p2", source="other")
