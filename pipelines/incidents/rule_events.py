@@ -20,7 +20,9 @@ BROKEN_RULES = f"""
     WITH judged AS (
         SELECT p.source, c.rule_id, {_DAY} AS day, {SUBJECT} AS subject, sum(c.failed) AS failed
         FROM compliance c JOIN sessions s ON s.stream_id = c.stream_id JOIN streams p ON p.stream_id = c.stream_id
-        WHERE c.passed + c.failed > 0 GROUP BY p.source, c.rule_id, {_DAY}, {SUBJECT}
+        WHERE c.passed + c.failed > 0
+              AND c.rule_id IN (SELECT rule_id FROM compliance_findings WHERE level = 'M' AND side = 'client' AND rule_id NOT LIKE 'HB-%')
+        GROUP BY p.source, c.rule_id, {_DAY}, {SUBJECT}
     ), common AS (
         SELECT source, rule_id, day FROM judged GROUP BY source, rule_id, day
         HAVING count(*) >= {EVERYONE} AND count_if(failed > 0) >= {MOST} * count(*)
