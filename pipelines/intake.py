@@ -16,7 +16,7 @@ from pipelines.ingest.open_rows import of_pass
 from pipelines.ingest.other_protocols import not_read
 from pipelines.ingest.ranks import is_new, ranked
 from pipelines.ingest.recorded_options import differing, given_options
-from pipelines.ingest.survey import survey
+from pipelines.ingest.survey import related, survey
 from pipelines.ingest.unfinished import Unfinished, begin, examined_again, latest_unfinished, open_prefixes, taken_back, unfinished
 from pipelines.metrics.aggregates import aggregate
 from pipelines.recompute import reprocess
@@ -65,10 +65,10 @@ def _ingest(job: Job, named: Sequence[str], *, whole: bool, rows_stay: bool) -> 
     if not paths:
         result.warnings.append("no captures found: nothing to do")
         return []
-    known = ledger.known(job.lake)
+    found = survey(paths, job.options, related(job.lake, paths), job.spark, job.progress)
+    known = ledger.known(job.lake) if found.captures else []  # which is much where a lake has much, and for what is new alone
     by_id = {row["capture_id"]: row for row in known}
     by_path = _known_by_path(job, known)
-    found = survey(paths, job.options, known, job.spark, job.progress)
     job.refuse(found.refused)
     result.warnings += [f"{path}: empty: nothing to do" for path in found.empty]
     held = [one.row | {"path": one.path} for one in found.known]

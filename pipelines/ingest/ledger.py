@@ -11,7 +11,7 @@ import datetime
 import resource
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -24,15 +24,28 @@ from stompcap.tables.unknown_times import capture_with_zero
 from stompcap.tables.words import UNREADABLE
 from stompcap.version import version
 
+KNOWN = [
+    "capture_id", "batch_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "first_ns", "last_ns",
+    "status", "damage", "continues", "tcp_segments", "packets",
+]  # fmt: skip
+"""What identifies captures, and the files that go on where they end."""
 
-def known(lake: str) -> list[dict[str, Any]]:
-    """The captures in the lake: what identifies them and the files that go on where they end; those that could not be read are left out."""
-    columns = [
-        "capture_id", "batch_id", "path", "source", "compression", "size_octets", "used_octets", "used_sha256", "first_ns", "last_ns",
-        "status", "damage", "continues", "tcp_segments", "packets",
-    ]  # fmt: skip
-    rows: list[dict[str, Any]] = lakes.small(lake, "captures", columns).to_pylist()
-    return [capture_with_zero(row) for row in rows if row["status"] != UNREADABLE]
+
+def known(lake: str, rows: pa.Table | None = None) -> list[dict[str, Any]]:
+    """The captures in the lake, or those among some rows of table captures; those that could not be read are left out."""
+    found = lakes.small(lake, "captures", KNOWN) if rows is None else rows
+    return [capture_with_zero(row) for row in found.to_pylist() if row["status"] != UNREADABLE]
+
+
+def known_as(lake: str, names: Collection[str], octets: Collection[int]) -> list[dict[str, Any]]:
+    """Those of the captures in the lake, however many these are, whose files have one of some names, without folders, or sizes."""
+    named, large = pa.array(sorted(names), pa.string()), pa.array(sorted(octets), pa.int64())
+
+    def alike(rows: pa.Table) -> pa.Array:
+        last = pc.replace_substring_regex(pc.utf8_rtrim(rows.column("path"), characters="/"), r"(?s)\A.*/", "")
+        return pc.or_(pc.is_in(last, named), pc.is_in(rows.column("size_octets"), large))
+
+    return known(lake, lakes.matching(lake, "captures", ["path", "size_octets"], alike, KNOWN))
 
 
 def enter(lake: str, rows: Sequence[dict[str, Any]], batch: str, run_id: str) -> int:
@@ -76,7 +89,7 @@ def captures(lake: str) -> dict[str, int]:
 def pending(lake: str, tables: Sequence[str]) -> list[str]:
     """The batches in the lake that one of the tables lacks, by its own transactions, in the order of their runs."""
     rows = lakes.small(lake, "captures", ["batch_id", "status"])
-    known = frozenset(rows.column("batch_id").filter(pc.not_equal(rows.column("status"), UNREADABLE)).to_pylist())
+    known = frozenset(rows.column("batch_id").filter(pc.not_equal(rows.column("status"), UNREADABLE)).unique().to_pylist())
     found = frozenset[str]().union(*(lakes.lacking(lake, table, known) for table in tables))
     if not found:
         return []

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pipelines.ingest import ledger
 from pipelines.result import Refused
 from stompcap.capture import Known, Survey, uris
 from stompcap.capture.find import sizes
@@ -83,6 +84,12 @@ def survey(paths: Sequence[str], options: Options, known: Sequence[dict[str, Any
         [path for path, found in answers if found is None],
         [Refused.of(found) for _, found in answers if isinstance(found, CaptureError) or (found and not found.readable)],
     )
+
+
+def related(lake: str, paths: Sequence[str]) -> list[dict[str, Any]]:
+    """The captures of the lake that files may be, or may go on from: those of their names or sizes."""
+    here = [path for path in paths if not uris.is_uri(path)]
+    return ledger.known_as(lake, {_name(path) for path in paths}, {*sizes(here)})
 
 
 def _name(path: str) -> str:

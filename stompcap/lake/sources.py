@@ -16,7 +16,7 @@ def names(lake: str) -> list[str]:
     """The sources that a lake has captures of, in order."""
     if not open_tables.is_there(location(lake, "captures")):
         return []
-    return sorted(set(lakes.small(lake, "captures", ["source"]).column("source").to_pylist()))
+    return sorted(lakes.small(lake, "captures", ["source"]).column("source").unique().to_pylist())
 
 
 def selected(lake: str, source: str | None = None) -> list[str | None]:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError
 
@@ -28,7 +29,7 @@ from stompcap.views import VIEWS
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -172,6 +173,19 @@ def small(lake: str, table: str, columns: list[str] | None = None, filters: list
     if filters:
         return delta.to_pyarrow_table(columns=columns, filters=filters)
     return open_tables.rows(where, delta.version(), columns, lambda: read_files(table, data_files.of(delta), columns))
+
+
+def matching(
+    lake: str, table: str, by: Sequence[str], mask: Callable[[pa.Table], pa.Array], columns: Sequence[str] | None = None
+) -> pa.Table:
+    """The few rows of a table for which `mask` is true, given their columns `by`; of files without one, no other column is read."""
+    files = data_files.of(open_tables.table(location(lake, table)))
+    found = [read_files(table, [], columns)]
+    for file in files:
+        chosen = mask(read_files(table, [file], by))
+        if pc.any(chosen).as_py():
+            found.append(read_files(table, [file], columns).filter(chosen))
+    return pa.concat_tables(found)
 
 
 def read(spark: SparkSession, lake: str, table: str) -> DataFrame:
