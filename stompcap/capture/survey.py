@@ -6,16 +6,18 @@ takes only what follows.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from stompcap.capture.checkpoint import NO_END
 from stompcap.capture.compressed import Decompressed
+from stompcap.capture.digest import Digest
 from stompcap.capture.files import Window, open_capture
+from stompcap.capture.read_ahead import ReadAhead
 from stompcap.capture.records import Walk
 from stompcap.capture.remote import Ranged
 from stompcap.capture.segments import Batch, Decoder
@@ -23,7 +25,6 @@ from stompcap.capture.splits import Cuts, Split
 from stompcap.options import Options
 from stompcap.tables.words import UNREADABLE
 
-HASH_OCTETS = 1 << 24
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -78,22 +79,6 @@ class _Count:
         self.carried += whole or sum(map(len, batch.payloads.values()))
 
 
-class Digest:
-    """The SHA-256 of a capture's octets, updated while their pages are in memory."""
-
-    def __init__(self, capture: Window, progress: Callable[[int], None] = lambda _: None) -> None:
-        self.capture, self.sha, self.reached, self.progress = capture, hashlib.sha256(), 0, progress
-
-    def to(self, end: int) -> None:
-        """Hash the file's octets up to `end`, and release them."""
-        while self.reached < end:
-            until = min(end, self.reached + HASH_OCTETS)
-            self.sha.update(self.capture.read(self.reached, until).data)
-            self.capture.release(self.reached, until)
-            self.progress(until - self.reached)
-            self.reached = until
-
-
 def survey(path: str, source: str, *, tunnels: bool = True) -> dict[str, Any] | None:
     """The row of a capture file for table `captures`, without run_id and batch_id; None for an empty file."""
     found = examine(path, source, tunnels=tunnels)
@@ -116,19 +101,30 @@ def examine(
     It is cut into parts of about `split_octets`. Where it begins as one of `known` does, row and parts cover what
     follows: packet numbers go on, and `continues` names the longest of them. `skipped` and `tcp_segments` add up to
     `packets`; `tunnels` as for Decoder, `limit`, `size` and the CaptureError raised as for `open_capture`. `progress` is called with
-    the number of octets read since its last call.
+    the number of octets hashed since its last call, for a large capture in a thread of its own.
     """
     capture = open_capture(path, limit, size)
     if not capture.format:
         return None
+    with ExitStack() as until_done:
+        if isinstance(capture, Ranged):
+            capture.raw = until_done.enter_context(ReadAhead(capture.raw))
+        digest = until_done.enter_context(Digest(capture, progress))
+        return _in_one_pass(capture, digest, source, split_octets, known, limit, tunnels=tunnels)
+
+
+def _in_one_pass(
+    capture: Window, digest: Digest, source: str, split_octets: int, known: Iterable[Known], limit: int | None, *, tunnels: bool
+) -> Survey:
+    """As `examine`, of a capture that was opened."""
     whole = capture.compression is not None  # it is taken to be complete, and read in one piece
-    walk, decoder, digest = Walk(capture), Decoder(tunnels=tunnels), Digest(capture, progress)
+    walk, decoder = Walk(capture), Decoder(tunnels=tunnels)
     if isinstance(capture, Ranged):
         capture.sliding = digest.to
-    count, size, continues = _Count(whole), capture.size, None
+    count, path, size, continues = _Count(whole), capture.path, capture.size, None
     cuts = Cuts(path, size, NO_END if whole else split_octets)
     ahead = [] if whole else sorted(known, key=lambda one: -one.used_octets)
-    used_octets, used_sha256 = 0, digest.sha.hexdigest()
+    used_octets, used_sha256 = 0, digest.hex()
     walk.stop = _next(cuts, ahead)
     for records in walk:
         batch = decoder.decode(records)
@@ -141,15 +137,15 @@ def examine(
         used_octets = digest.reached
         while ahead and ahead[-1].used_octets <= used_octets:
             one = ahead.pop()
-            if one.used_octets == used_octets == walk.reached.offset and one.used_sha256 == digest.sha.hexdigest():
+            if one.used_octets == used_octets == walk.reached.offset and one.used_sha256 == digest.hex():
                 continues, count = one.capture_id, _Count(whole)
                 cuts.restart(walk.reached, decoder.defragmenter)
         cuts.offer(walk.reached, decoder.defragmenter)
         walk.stop = _next(cuts, ahead)
     if not whole:
-        used_sha256 = digest.sha.hexdigest()
+        used_sha256 = digest.hex()
     digest.to(size)
-    capture_id = digest.sha.hexdigest()
+    capture_id = digest.hex()
     if whole:
         used_octets, used_sha256 = size, capture_id
     row = {
@@ -190,7 +186,7 @@ def unreadable(path: str, source: str, why: str) -> Survey | None:
     if not capture.format:
         return None
     row = {
-        "capture_id": digest.sha.hexdigest(),
+        "capture_id": digest.hex(),
         "path": path,
         "source": source,
         "format": capture.format,

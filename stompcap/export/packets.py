@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from stompcap.assembly import addresses
 from stompcap.capture.checkpoint import NO_END
 from stompcap.capture.decode import flow_hash
+from stompcap.capture.digest import Digest
 from stompcap.capture.files import open_capture
 from stompcap.capture.outer import keyed
 from stompcap.capture.records import Records, Walk
@@ -25,7 +26,6 @@ from stompcap.capture.rotation import SAME_CLOCK
 from stompcap.capture.segment_columns import ELSEWHERE, SEGMENTS
 from stompcap.capture.segments import read, segment_batch
 from stompcap.capture.splits import Split
-from stompcap.capture.survey import Digest
 from stompcap.columns import I64
 from stompcap.errors import CaptureError
 from stompcap.tcp import WIRE_ORDER, as_they_crossed, reassemble_columns
@@ -71,7 +71,7 @@ class CaptureFile:
         digest = Digest(source)
         if source.size >= self.used_octets:
             digest.to(self.used_octets)
-        if digest.sha.hexdigest() != self.used_sha256:
+        if digest.hex() != self.used_sha256:
             raise CaptureError(self.path, "is not the file that the lake has read from here (its SHA-256 differs); put that one back")
 
 
