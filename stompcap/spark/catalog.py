@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 CATALOG, SCHEMA = "spark_catalog", "stompcap"
 NAME = re.compile(r"\w+")
+LONGEST_COMMENT = 256
+"""Characters of a column's comment in Hive's metastore (COLUMNS_V2.COMMENT). Of a view with a longer one it refuses the columns, after ten
+attempts that are two seconds apart."""
 
 
 class Registered(NamedTuple):
@@ -50,7 +53,7 @@ def register(spark: SparkSession, lake: str, catalog: str = CATALOG, schema: str
     for view in VIEWS.values():
         comment = _quoted(view.comment)
         sql = view.of({table: f"{named}.`{table}`" for table in view.tables})
-        spark.sql(f"CREATE OR REPLACE VIEW {named}.`{view.name}` COMMENT '{comment}' AS {sql}")
+        spark.sql(f"CREATE OR REPLACE VIEW {named}.`{view.name}` {_columns(spark, sql)} COMMENT '{comment}' AS {sql}")
     new = len(TABLES.keys() - known)
     return Registered(new, len(TABLES) - new, len(VIEWS))
 
@@ -75,6 +78,20 @@ def _location(spark: SparkSession, table: str) -> str | None:
     rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
     found = next((str(row["data_type"]) for row in rows if row["col_name"] == "Location"), None)
     return None if found is None else re.sub(r"^file:/+", "file:/", found)
+
+
+def _columns(spark: SparkSession, sql: str) -> str:
+    """The columns of a view in parentheses. Each has the comment that its table gives it; one that is too long for a metastore is cut."""
+    told = []
+    for field in spark.sql(sql).schema:
+        comment = str(field.metadata.get("comment", ""))
+        told.append(f"`{field.name}`" + (f" COMMENT '{_quoted(shortened(comment))}'" if len(comment) > LONGEST_COMMENT else ""))
+    return f"({', '.join(told)})"
+
+
+def shortened(comment: str) -> str:
+    """A comment as far as a metastore takes it, cut behind a word."""
+    return comment if len(comment) <= LONGEST_COMMENT else f"{comment[: LONGEST_COMMENT - 3].rpartition(' ')[0]}..."
 
 
 def _quoted(text: str) -> str:

@@ -23,7 +23,7 @@ from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.e2e.cutting import cut
 from tests.e2e.truth import DATA
-from tests.examples import STRIDE
+from tests.examples import STRIDE, THOROUGH
 from tests.killed import Killed, killed_at
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ FIRST, SECOND = cut(DATA / "rabbitmq_midstream.pcap", Path(ROTATED.name), [0.5])
 RUN_STAGES = [stage for stage in STAGES if stage != "validate"]
 OPERATIONS = ("runs", "batches", "quality_results")
 LINEAGE = {"run_id", "batch_id"}
-KILLS = 30
+KILLS = 30 if THOROUGH else 12
 
 
 def rows_of(lake: Path) -> dict[str, list[str]]:

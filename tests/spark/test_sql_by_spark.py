@@ -9,6 +9,7 @@ import pytest
 
 from stompcap.cli.commands.register_command import FORGOTTEN
 from stompcap.lake import tables as lakes
+from stompcap.spark.catalog import LONGEST_COMMENT
 from stompcap.tables import TABLES
 from stompcap.views import VIEWS
 from tests.cli.commands import Ended, run
@@ -69,8 +70,13 @@ def test_register_fills_a_metastore_that_others_read(small: str, tmp_path: Path)
     assert (first["status"], first["schema"], first["new"], first["known"], first["views"]) == ("done", "wire", len(TABLES), 0, len(VIEWS))
     again = done(run("register", "--lake", small, "--schema", "wire", *options, folder=tmp_path))
     assert again == f"spark_catalog.wire: 0 tables are new, {len(TABLES)} were known; {len(VIEWS)} views\n"
-    asked = "SELECT max(login) AS login FROM wire.session_details"
-    assert json.loads(done(run("sql", asked, "--lake", small, "--format", "json", *options, folder=tmp_path))) == [{"login": "ann"}]
+    asked = "SELECT max(login) AS login FROM wire.session_details; DESCRIBE wire.session_details"
+    said = done(run("sql", asked, "--lake", small, "--format", "json", *options, folder=tmp_path))
+    found, columns = (json.loads(f"[{part}]") for part in said.strip().removeprefix("[").removesuffix("]").split("]\n["))
+    assert found == [{"login": "ann"}]
+    told = [row["comment"] for row in columns]
+    assert max(map(len, told)) <= LONGEST_COMMENT, "a metastore takes none longer"
+    assert [len(one) > LONGEST_COMMENT - 40 for one in told if one.endswith("...")] == [True]
     other = str(tmp_path / "other")
     lakes.create(other)
     refused = run("register", "--lake", other, "--schema", "wire", *options, folder=tmp_path)
