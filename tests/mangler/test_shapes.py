@@ -17,10 +17,15 @@ from tests.e2e.pure import tables_of
 from tests.e2e.runs import Lake
 from tests.e2e.test_clocks import BY_CLOCK, DURATIONS
 from tests.e2e.truth import DATA
+from tests.examples import THOROUGH
 from tests.mangler.compare import Tables, both_ways, differences, named, rows_of
+from tests.mangler.packagings import in_turn
 from tests.mangler.shapes import IN_RUNS, SHAPES, Shape
 
 RECORDED = sorted(path.name for path in DATA.glob("*.pcap*"))
+A_SHARE = 1 if THOROUGH else 3
+"""Each recording in every third shape, beginning elsewhere each time; in all of them in the thorough profile."""
+
 STEPPED = {name: shape for name, shape in (SHAPES | IN_RUNS).items() if "step back" in name and "2 ms" not in name}
 STEADY = {name: shape for name, shape in SHAPES.items() if name not in STEPPED}
 """A step of 2 ms hides in a pause between two files: nothing but order is told of it."""
@@ -106,14 +111,12 @@ def test_no_time_is_compared_with_one_from_before_a_step(shape, name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RECORDED)
-@pytest.mark.parametrize("shape", STEADY.values(), ids=STEADY)
-def test_order_is_that_of_one_file_in_every_recording(shape, name, tmp_path):
-    check(name, shape, tmp_path)
+@pytest.mark.parametrize(("name", "words"), in_turn(RECORDED, STEADY, A_SHARE))
+def test_order_is_that_of_one_file_in_every_recording(name, words, tmp_path):
+    check(name, STEADY[words], tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RECORDED)
-@pytest.mark.parametrize("shape", STEPPED.values(), ids=STEPPED)
-def test_no_time_is_compared_with_one_from_before_a_step_in_any_recording(shape, name, tmp_path):
-    check_times(name, shape, tmp_path)
+@pytest.mark.parametrize(("name", "words"), in_turn(RECORDED, STEPPED, A_SHARE))
+def test_no_time_is_compared_with_one_from_before_a_step_in_any_recording(name, words, tmp_path):
+    check_times(name, STEPPED[words], tmp_path)
