@@ -46,6 +46,18 @@ def _settings(table: Table) -> dict[str, str]:
     }
 
 
+def older(lake: str) -> str | None:
+    """What a lake of an older version lacks first, a table or a column of one, in words; None where it has all of them."""
+    for table in TABLES.values():
+        where = location(lake, table.name)
+        if not open_tables.is_there(where):
+            return f"table {table.name}"
+        lacking = set(stored(table).names) - {field.name for field in open_tables.seen(where).schema().fields}
+        if lacking:
+            return f"column {min(lacking)} of table {table.name}"
+    return None
+
+
 def bring_up(lake: str, table: Table) -> None:
     """Bring a table to its declaration."""
     where = location(lake, table.name)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
 from stompcap.cli.commands.register_command import FORGOTTEN
 from stompcap.lake import tables as lakes
@@ -92,3 +95,11 @@ def test_register_says_what_is_forgotten_and_what_is_wrong(small: str, tmp_path:
     assert done(ended, ENVIRONMENT) == ""
     assert [line.startswith("stompcap: nowhere.stompcap: ") for line in ended.lines] == [True]
     assert done(run("register", "--lake", str(tmp_path / "no lake"), folder=tmp_path), ENVIRONMENT) == ""
+    older = tmp_path / "older"
+    lakes.create(str(older))
+    shutil.rmtree(older / "incidents")
+    DeltaTable.create(str(older / "incidents"), schema=pa.schema([("incident_id", pa.string())]))
+    ended = run("register", "--lake", str(older), folder=tmp_path)
+    assert done(ended, ENVIRONMENT) == ""
+    assert ended.lines == [f"stompcap: {older}: made by an older version, without column begin_ns of table incidents; "
+                           f"bring it up: stompcap maintain --lake {older}"]  # fmt: skip

@@ -39,9 +39,12 @@ def register_lake(
     from pyspark.errors import PySparkException
 
     from stompcap.lake import tables as lakes
+    from stompcap.lake import upgrade
     from stompcap.spark import catalog as metastore
 
     lakes.demand(lake)
+    if lacking := upgrade.older(lake):
+        raise EnvironmentProblem(f"{lake}: made by an older version, without {lacking}; bring it up: stompcap maintain --lake {lake}")
     spark = common.session(master, conf)()
     try:
         done = metastore.register(spark, lake, catalog, schema)
