@@ -36,7 +36,6 @@ SELDOM = 0.05
 
 NEAR = 5  # minutes around which something explains another
 _KEY = "source, destination_name, server_product"
-_NOWHERE = f"{NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset"
 
 DESTINATION_PAST = f"""
     SELECT *, min(CASE WHEN messages >= 3 THEN residence_p50_us END) OVER past AS best_us,
@@ -89,12 +88,18 @@ WAITING = f"""
                       AND u.destination_name = m.destination_name AND u.minute = m.minute)"""
 """Those in which no consumer came back, either."""
 
+
+def _earliest(of: str, moment: str) -> str:
+    """Connection and offset of the earliest row; of those of one moment always the same."""
+    return f"min({{'ns': {of}.{moment}, 'stream_id': {of}.stream_id, 'stream_offset': {of}.stream_offset}})"
+
+
 PRODUCING = f"""
     SELECT p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute, {SUBJECT_KIND} AS subject_kind,
            {SUBJECT} AS subject, s.server_product, count(*) AS sends,
            sum(count(s.error_message)) OVER (PARTITION BY p.source, x.destination_name,
                                              CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)) AS failed,
-           min(x.stream_id) AS stream_id, min(x.sent_ns) AS first_ns, max(x.sent_ns) AS last_ns,
+           {_earliest("x", "sent_ns")} AS first, 'c2s' AS direction, min(x.sent_ns) AS first_ns, max(x.sent_ns) AS last_ns,
            row_number() OVER (PARTITION BY p.source, x.destination_name, s.server_product, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)
                               ORDER BY count(*) DESC, {SUBJECT}) AS rank
     FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id WHERE x.sent_ns > 0
@@ -109,11 +114,16 @@ FASTER_MINUTES = f"""
     WHERE near >= {GROWTH_MINUTES}"""
 
 
+def _first(stream: str) -> str:
+    """The first SEND or MESSAGE of a minute, as the frame that shows an event."""
+    return f"{stream}.first.stream_id AS stream_id, {stream}.direction, {stream}.first.stream_offset AS stream_offset"
+
+
 def _minute(kind: str, subject: str, amount: str, before: str, messages: str, stream: str, what: str = "m.destination_name") -> str:
     return f"""
     SELECT m.source, {kind} AS subject_kind, {subject} AS subject, m.server_product, {what} AS what, {NO_TEXT} AS text,
            {stream}.first_ns AS begin_ns, {stream}.last_ns AS end_ns, CAST({messages} AS BIGINT) AS messages,
-           CAST({amount} AS DOUBLE) AS amount, {stream}.stream_id, {_NOWHERE}, m.destination_name, CAST({before} AS DOUBLE) AS before,
+           CAST({amount} AS DOUBLE) AS amount, {_first(stream)}, m.destination_name, CAST({before} AS DOUBLE) AS before,
            CAST(m.backlog_change AS DOUBLE) AS backlog, m.residence_p95_us / 1e6 AS late_s"""
 
 
@@ -175,8 +185,8 @@ SERVED = f"""
 """Who was delivered to in a minute, and when last."""
 
 SERVING = f"""
-    SELECT p.source, d.destination_name, s.server_product, {DELIVERED} AS minute, min(d.stream_id) AS stream_id,
-           min({BROKER}) AS subject, min(d.delivered_ns) AS first_ns, max(d.delivered_ns) AS last_ns
+    SELECT p.source, d.destination_name, s.server_product, {DELIVERED} AS minute, {_earliest("d", "delivered_ns")} AS first,
+           's2c' AS direction, min({BROKER}) AS subject, min(d.delivered_ns) AS first_ns, max(d.delivered_ns) AS last_ns
     FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id WHERE d.delivered_ns > 0
     GROUP BY p.source, d.destination_name, s.server_product, {DELIVERED}"""
 
@@ -248,7 +258,7 @@ LEFT_ALONE = f"""
         FROM (
             SELECT m.source, 'destination' AS subject_kind, {_QUEUE} AS subject, m.server_product,
                    concat(m.destination_name, ' left') AS what, w.subject AS text, w.last_ns AS begin_ns, s.last_ns AS end_ns, s.first_ns,
-                   CAST({_COUNTING} AS BIGINT) AS messages, CAST({_COUNTING} AS DOUBLE) AS amount, s.stream_id, {_NOWHERE},
+                   CAST({_COUNTING} AS BIGINT) AS messages, CAST({_COUNTING} AS DOUBLE) AS amount, {_first("s")},
                    m.destination_name, CAST(m.served AS DOUBLE) AS before, CAST(m.backlog_change AS DOUBLE) AS backlog,
                    {NO_NUMBER} AS late_s, m.since
             FROM (SELECT *, max(CASE WHEN messages > 0 THEN minute END) OVER past AS since,

@@ -36,7 +36,9 @@ def test_recorded_incidents_are_said_once_and_nothing_else(broker: str, tmp_path
     capture = DATA / "incidents" / f"{broker}_incidents.pcapng"
     lines = capture.with_suffix(".truth.jsonl").read_text("utf-8").splitlines()
     truth = [row for row in map(json.loads, lines) if row["kind"] == "incident"]
-    assert differences(incidents_in(lake_of(tmp_path / "lake", [capture])), planted(truth, "incident")) == []
+    found = incidents_in(lake_of(tmp_path / "lake", [capture]))
+    assert differences(found, planted(truth, "incident")) == []
+    assert [row["sentence"] for row in found if not row["packets"]] == [], "each names packets that show it"
 
 
 def test_planted_incidents_are_said_once_and_nothing_else(tmp_path: Path) -> None:
