@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from stompcap.capture import SEGMENTS
 from stompcap.capture.payload_spill import PayloadSpill
-from stompcap.spark.blocks import pack, task_of, unpack
+from stompcap.spark import blocks
+from stompcap.spark.blocks import gathered, pack, task_of, unpack
 from stompcap.tasks.failures import Failures
 from stompcap.tcp import flows as tcp_flows
 from stompcap.tcp.flows import by_flow
@@ -81,3 +82,12 @@ def test_tasks_are_in_range() -> None:
     flows = np.array([0, 1, -1, 2**63 - 1, -(2**63)], np.int64)
     assert (task_of(flows, 3) < 3).all()
     assert (task_of(flows, 3) >= 0).all()
+
+
+@pytest.mark.parametrize(("tasks", "sizes"), [(1, [100] * 9), (10, [100] * 9), (20, [200] * 4 + [100]), (1000, [800, 100])])
+def test_for_many_tasks_more_is_gathered_so_that_blocks_stay_large(tasks: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "ROWS", 100)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 10)
+    monkeypatch.setattr(blocks, "MOST", 8)
+    batches = segments([0] * 900).to_batches(20)
+    assert [len(one) for one in gathered(batches, tasks)] == sizes
