@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -14,3 +15,9 @@ settings.register_profile("thorough", parent=settings.get_profile("default"), ma
 # CI tries the same examples for the same code: a find there can be repeated; new ones are looked for where people work.
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: no later collection of garbage looks through it again."""
+    gc.collect()
+    gc.freeze()

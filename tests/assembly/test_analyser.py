@@ -66,6 +66,7 @@ def test_states_of_sessions_taken_together_are_those_of_each(packets: Sequence[i
     assert len(found) > len(ids) // 2
 
 
+@pytest.mark.slow
 def test_some_of_sessions_taken_together_go_on_apart() -> None:
     first, *rest = pieces((8, 12))
     odd = np.arange(len(TEXTS)) % 2 == 1

@@ -66,6 +66,7 @@ def test_wire_length_of_cut_packets_is_kept() -> None:
     assert (captured, wire) == (60, whole.packets[3].wire_octets)
 
 
+@pytest.mark.slow
 def test_clones_of_recorded_traffic_have_bodies_of_their_own_and_sound_checksums(tmp_path: Path) -> None:
     session = busy(messages=50)
     group, path = Salted([session, session]), tmp_path / "two.pcap"

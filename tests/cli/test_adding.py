@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = '''"""`made-up`: how many tables a lake has."""
 
@@ -36,6 +38,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_a_command(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "stompcap", tmp_path / "stompcap", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "stompcap/cli/commands/made_up_command.py").write_text(COMMAND, "utf-8")

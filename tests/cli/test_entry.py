@@ -252,6 +252,7 @@ def test_nobody_reads_what_is_printed() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_jobs_are_commands() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for path in (ROOT / "jobs" / name for name in ("run.py", "ack_latency.py", "watch.py")):

@@ -102,6 +102,7 @@ def test_anonymised_for_others_to_see_with_a_table_of_names_for_its_owner(tmp_pa
     assert Path(again).read_bytes() == octets, "the names are the lake's"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "keys"), [("rabbitmq_websocket.pcap", ""), ("rabbitmq_proxy.pcap", "rabbitmq_proxy.keys.txt")])
 def test_what_is_inside_other_layers_is_anonymised_as_plain_tcp(name: str, keys: str, tmp_path: Path) -> None:
     lake = Lake(tmp_path, [RECORDINGS / name], Options(keylog=(str(RECORDINGS / keys),) if keys else ()))

@@ -233,6 +233,7 @@ def test_a_scan_of_many_ports_hides_no_session(piped: Piped) -> None:
     assert frames[0] == frames[1]
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_pipe_without_a_word(piped: Piped) -> None:
     piped.feed(Path(HEARTBEATS).read_bytes()[:8000])
     piped.until('"CONNECT"')

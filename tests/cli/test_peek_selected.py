@@ -32,6 +32,7 @@ def test_sessions_are_selected_by_login_client_and_port(capsys: Said, monkeypatc
     assert "no session is selected" not in told(capsys, monkeypatch, DIALOGUE, "--port", "61613", "-c", "1")
 
 
+@pytest.mark.slow
 def test_frames_are_selected_by_latency_time_level_and_pattern(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [json.loads(line) for line in told(capsys, monkeypatch, DIALOGUE, "--json").splitlines()]
     frames = [line for line in lines if line["type"] == "frame"]

@@ -66,6 +66,7 @@ def test_an_overview_for_programs(form: str, lake: str, capsys: Said, monkeypatc
     assert [row["path"] for row in rows if row["type"] == "captures"] == [PATH]
 
 
+@pytest.mark.slow
 def test_a_session_is_shown_as_peek_shows_it(lake: str, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     for form in ((), ("--absolute", "--headers"), ("--json",), ("--format", "csv", "--command", "ACK")):
         assert stompcap(monkeypatch, "show", SESSION[:6], "--lake", lake, *form) == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 
 from tests.e2e.truth import Observed, Row, Session, all_sessions
@@ -41,7 +43,7 @@ NOT_RECORDED = (
 class Recorded:
     """Findings of recorded sessions, each with its session and the product that is to blame."""
 
-    def __init__(self, tables: dict[str, pa.Table]) -> None:
+    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
         self.tables = tables
         self.seen = Observed(tables)
         self.sessions: dict[str, tuple[str, Session]] = {}  # by stream: capture without its broker, session

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +17,7 @@ from stompcap.capture.rotation import ranked
 from stompcap.options import Options
 from stompcap.tcp import WIRE_ORDER
 from stompcap.tcp.settle import BLOCK
+from tests.e2e.truth import captures
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,12 @@ def tables_of(paths: Sequence[str], options: Options | None = None, window: int 
     """All tables made session by session of these captures, by name."""
     options = options or Options()
     return wire_of(paths, options).tables(options, window)
+
+
+@cache
+def recorded_tables() -> Mapping[str, pa.Table]:
+    """All tables of all recorded captures, read as one body of packets; made once in a process."""
+    return MappingProxyType(tables_of(captures()))
 
 
 def _add(found: dict[str, list[pa.Table]], more: Iterable[tuple[str, pa.Table]]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from data.recorder.truth import severity
 from tests.e2e.agreement import differences, heartbeats
-from tests.e2e.pure import tables_of
+from tests.e2e.pure import recorded_tables, tables_of
 from tests.e2e.truth import Observed, Row, Session, all_sessions, captures, sessions, truths
 
 FILES = [path.name.removesuffix(".truth.jsonl") for path in truths()]
@@ -16,7 +16,7 @@ CLOCK_MS = 30  # what the clocks of clients and captures differ by in these reco
 @pytest.fixture(scope="module")
 def seen() -> Observed:
     """The tables of all captures, read as one body of packets."""
-    return Observed(tables_of(captures()))
+    return Observed(recorded_tables())
 
 
 def test_there_is_something_to_compare() -> None:

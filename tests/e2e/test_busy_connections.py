@@ -108,6 +108,7 @@ def test_what_a_run_keeps_and_does_again_does_not_grow(tmp_path: Path) -> None:
     assert sum(table.num_rows for table in lake.final["raw_frames"]) > 250
 
 
+@pytest.mark.slow
 def test_captures_of_other_connections_may_come_in_before(tmp_path: Path) -> None:
     """They change the ranks of captures, and nothing else."""
     packets = talk(0, 20)
@@ -118,6 +119,7 @@ def test_captures_of_other_connections_may_come_in_before(tmp_path: Path) -> Non
     assert found == run(Lake(block=BLOCK), [*before, first, *between, *rest]).rows()
 
 
+@pytest.mark.slow
 def test_what_is_deleted_of_a_state_makes_it_useless(tmp_path: Path) -> None:
     """The connection begins anew with what comes; nothing is made up for what was deleted."""
     first, second = captures(tmp_path, "part", talk(0, 20), 2)

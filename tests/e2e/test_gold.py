@@ -8,13 +8,12 @@ import pytest
 from pipelines.metrics import gold, journeys_sql, journeys_touched
 from stompcap.lake.query import Query, in_process
 from tests.e2e.plain_gold import wrong_latencies, wrong_summaries
-from tests.e2e.pure import tables_of
-from tests.e2e.truth import captures
+from tests.e2e.pure import recorded_tables
 
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pa.Table]:
-    made = tables_of(captures())
+    made = dict(recorded_tables())
     made["captures"] = pa.table({"source": pa.array([], pa.string()), "last_ns": pa.array([], pa.int64())})
     joined = Query("journeys", journeys_touched.TABLES_READ, journeys_sql.journeys())
     made |= in_process({name: made[name] for name in journeys_touched.TABLES_READ}, [joined])

@@ -9,8 +9,7 @@ import pytest
 
 from tests.e2e.documents import PAGES, broken, comparison
 from tests.e2e.known import LIBRARIES, MUST, Recorded
-from tests.e2e.pure import tables_of
-from tests.e2e.truth import captures
+from tests.e2e.pure import recorded_tables
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -60,7 +59,7 @@ CALLED = {"vertx-stomp": "vert.x"}  # how a library is called in sessions.client
 
 @pytest.fixture(scope="module")
 def recorded() -> Iterator[Recorded]:
-    return Recorded(tables_of(captures()))
+    return Recorded(recorded_tables())
 
 
 def test_clean_sessions_break_no_must_rule_but_those_listed(recorded: Recorded) -> None:

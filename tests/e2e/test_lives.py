@@ -11,13 +11,12 @@ import pytest
 from stompcap.lake.maintenance import clustering
 from stompcap.lake.removal import MARGIN_NS
 from stompcap.tables import TABLES
-from tests.e2e.pure import tables_of
-from tests.e2e.truth import captures
+from tests.e2e.pure import recorded_tables
 
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pa.Table]:
-    return tables_of(captures())
+    return dict(recorded_tables())
 
 
 def nanoseconds(value: Any) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ def sessions(path: Path) -> list[Session]:
 class Observed:
     """Rows of the tables by stream, and streams by endpoints and time."""
 
-    def __init__(self, tables: dict[str, pa.Table]) -> None:
+    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
         self.by_stream: dict[str, dict[str, list[Row]]] = {}
         for name, table in tables.items():
             if "stream_id" not in table.column_names:

@@ -39,6 +39,7 @@ def test_runs_change_nothing(over: str, most: int, tmp_path: Path) -> None:
         assert rows[1][name] == rows[0][name], name
 
 
+@pytest.mark.slow
 def test_keys_that_come_when_captures_are_gone_show_no_octets_of_other_connections(tmp_path: Path) -> None:
     made = generate(tmp_path / "made.pcap", Request("tls13", 5, wanted=Wanted(connections=6, messages=20)))
     keys = Options(keylog=(str(made.keys),))

@@ -170,6 +170,7 @@ def test_all_that_a_run_over_the_recorded_captures_calls_is_compiled_ahead() -> 
     assert called <= set(map(str, listed())), "make kernels lists them anew"
 
 
+@pytest.mark.slow
 def test_what_is_prepared_is_known_to_be() -> None:
     assert kernels.prepare() in (0, len(listed()))
     began = time.monotonic()

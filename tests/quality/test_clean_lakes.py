@@ -97,6 +97,7 @@ def test_a_clean_lake_has_no_failure(name: str, tmp_path: Path) -> None:
     assert [failure(row) for row in run(LAKES[name](tmp_path)) if not row["success"]] == []
 
 
+@pytest.mark.slow
 def test_files_that_lack_columns_of_words_and_of_a_key_are_judged(tmp_path: Path) -> None:
     lake = LAKES["of dea8dce"](tmp_path)
     names = ["ack_latency", "streams", "batches"]

@@ -53,6 +53,7 @@ def put(lake: str, latency: str) -> None:
     DeltaTable(f"{lake}/deliveries").update(updates={"ack_latency_us": latency}, predicate="message_id = 'm-3'")
 
 
+@pytest.mark.slow
 def test_a_check_that_failed_stays_failed_until_it_holds(lake: str, end: Callable[..., tuple[int, dict[str, Any]]]) -> None:
     put(lake, "-5")
     code, told = end("run")

@@ -11,6 +11,7 @@ from stompcap.assembly import Assembly
 from stompcap.assembly.parts import only_stomp
 from stompcap.options import Options
 from stompcap.rules import RULES, judge
+from tests.examples import slow_behind
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 KEY = [(name, "ascending") for name in ("flow", "endpoints", "capture", "packet")]
@@ -36,7 +37,7 @@ def judged(path: Path) -> tuple[dict[tuple[int, int], str], list[dict]]:
     return streams, findings
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", slow_behind(6, CAPTURES), ids=lambda path: path.stem)
 def test_planted_violations(path):
     truth = [json.loads(line) for line in path.with_suffix(".truth.jsonl").read_text().splitlines()]
     sessions = {row["session"]: row for row in truth if row["kind"] == "session"}

@@ -45,6 +45,7 @@ def rows(lake: str, statement: str) -> list[list[Any]]:
         return list(found)
 
 
+@pytest.mark.slow
 def test_tables_and_views_answer(lake: str) -> None:
     assert rows(lake, "SELECT count(*) FROM deliveries") == [[6]]
     question = "SELECT login, max(ack_latency_us) FROM delivery_details GROUP BY login ORDER BY 2 DESC"

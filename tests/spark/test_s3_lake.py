@@ -46,7 +46,7 @@ def do(lake, stages, *captures):
 
 for place in sys.argv[1:]:
     first, second = (f"{place}/captures/{name}.pcap" for name in ("first", "second"))
-    do(f"{place}/lake", STAGES, first)
+    do(f"{place}/lake", STAGES[:-1], first)
     for name in ("streams", "stream_state", "raw_frames", "frames", "deliveries", "journeys"):
         open_tables.at(location(f"{place}/lake", name)).optimize.z_order(list(TABLES[name].statistics[:2]))
     do(f"{place}/lake", STAGES, first, second)

@@ -177,6 +177,7 @@ def test_the_id_of_a_session_names_its_secret_too(options, tmp_path):
     assert octets(read(relay, by_session)) == PLAIN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accepted", [True, False], ids=["accepted", "refused"])
 def test_early_data_is_given_only_where_the_server_took_it(accepted, tmp_path):
     session, keys, early = str(tmp_path / "session.pem"), tmp_path / "keys.log", tmp_path / "early"

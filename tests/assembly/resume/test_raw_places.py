@@ -29,6 +29,7 @@ def raw_frames(rows: list[Row]) -> pa.Table:
     return pa.Table.from_pylist([dict(zip(RAW.names, row, strict=True)) for row in rows], schema=RAW)
 
 
+@one_in(2)
 @given(
     streams=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(("c2s", "s2c")), st.binary(max_size=60)), max_size=4,
                      unique_by=lambda one: one[:2]),

@@ -251,6 +251,7 @@ def test_runs_say_which_kinds_of_criteria_and_how_many(lake: Path) -> None:
     assert not [word for word in ("alice", "10.1.2.3", A.name) if word in repr(row)]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_is_to_be_finished_first(lake: Path) -> None:
     found = examine(str(DATA / "rabbitmq_midstream.pcap"), "default")
     assert found is not None

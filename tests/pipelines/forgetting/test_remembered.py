@@ -52,6 +52,7 @@ def test_what_comes_later_goes(lake: Path) -> None:
     assert (lake / FILE).exists()
 
 
+@pytest.mark.slow
 def test_so_does_what_comes_after_that_until_it_has_ended(lake: Path) -> None:
     for number, final in enumerate((False, True)):
         more = Connection(f"0{'cd'[number]}" * 10, LOGIN.client, None, 0)
@@ -61,6 +62,7 @@ def test_so_does_what_comes_after_that_until_it_has_ended(lake: Path) -> None:
     assert not (lake / FILE).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{"syn_seen": True}, {"first_ns": LOGIN.begin + 3 * DAY_NS, "last_ns": LOGIN.begin + 3 * DAY_NS}])
 def test_another_connection_of_its_endpoints_stays(lake: Path, more: dict[str, Any]) -> None:
     """One that begins with a SYN, or after the idle timeout."""

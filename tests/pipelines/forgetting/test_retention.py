@@ -97,6 +97,7 @@ def test_a_capture_beside_a_connection_that_stays_keeps_its_place(lake: Path) ->
     assert "old.pcap" in column(lake, "captures", "path")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criteria", [Criteria(before=day(5), login="alice"), Criteria(login="alice")])
 def test_with_any_other_criterion_only_connections_go(criteria: Criteria, lake: Path) -> None:
     done = forgotten(lake, criteria)
@@ -105,6 +106,7 @@ def test_with_any_other_criterion_only_connections_go(criteria: Criteria, lake: 
     assert column(lake, "batches", "batch_id") == ["b1", "b8"]
 
 
+@pytest.mark.slow
 def test_the_last_validation_stays_without_examples(lake: Path) -> None:
     """And so does its page; what is kept for the next validation goes."""
     docs = lake / "_data_docs" / "index.html"
@@ -123,6 +125,7 @@ def test_the_last_validation_stays_without_examples(lake: Path) -> None:
     assert NEW.name in page
 
 
+@pytest.mark.slow
 def test_an_unfinished_batch_stays(lake: Path) -> None:
     found = examine(str(DATA / "rabbitmq_midstream.pcap"), "default")
     assert found is not None

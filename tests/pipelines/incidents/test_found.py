@@ -31,6 +31,7 @@ def planted(rows: Iterable[dict[str, Any]], kind: str) -> list[Planted]:
     return [Planted(kinds, row["subject"], row["begin_ns"]) for row, kinds in right if kinds & known]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broker", ["rabbitmq", "artemis"])
 def test_recorded_incidents_are_said_once_and_nothing_else(broker: str, tmp_path: Path) -> None:
     capture = DATA / "incidents" / f"{broker}_incidents.pcapng"

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 TABLE = '''MADE_UP = Table(
     "made_up", "gold", "Sessions per day", (date("day", "The day"), SOURCE, big("sessions", "How many", nullable=False)),
@@ -36,6 +38,7 @@ assert "made_up" in gold.TABLES and "made_up" in maintenance.AGGREGATES and "Ses
 """
 
 
+@pytest.mark.slow
 def test_a_metric_table(tmp_path: Path) -> None:
     for folder in ("stompcap", "pipelines", "tests"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))

@@ -140,6 +140,7 @@ def test_a_late_capture_completes_what_waited(empty: Path, tmp_path: Path) -> No
     assert sorted(row["joined_by"] for row in held(lake)) == ["none", "unique"]
 
 
+@pytest.mark.slow
 def test_rows_that_nothing_changes_stay_in_their_files(empty: Path, tmp_path: Path) -> None:
     lake, traffic = str(tmp_path), Traffic()
     start(empty, lake)

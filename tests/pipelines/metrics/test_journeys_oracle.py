@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import one_in
 from tests.pipelines.metrics.journey_cases import Traffic
 from tests.pipelines.metrics.journey_oracle import joined
 
@@ -35,6 +36,7 @@ def traffic_of(broker: str, events: list[Any]) -> Traffic:
     return traffic
 
 
+@one_in(2)
 @given(st.sampled_from(["RabbitMQ", "Artemis"]), happened)
 def test_journeys_are_those_of_one_message_after_the_other(broker: str, events: list[Any]) -> None:
     traffic = traffic_of(broker, events)
@@ -49,6 +51,7 @@ def test_journeys_are_those_of_one_message_after_the_other(broker: str, events: 
     assert without == {(row["stream_id"], row["stream_offset"]) for row in traffic.rows["sends"]} - {send for _, send in found.values()}
 
 
+@one_in(2)
 @given(st.sampled_from(["RabbitMQ", "Artemis", "ActiveMQ"]), happened)
 def test_each_message_has_a_row_and_each_send_is_in_one_at_least(broker: str, events: list[Any]) -> None:
     traffic = traffic_of(broker, events)

@@ -71,6 +71,7 @@ def test_unsubscribe_by_destination_means_the_only_one_there(between: str, statu
     assert picked(found["subscriptions"], "status") == [(status,)]
 
 
+@pytest.mark.slow
 def test_a_client_that_is_silent_is_not_waited_for_without_end() -> None:
     """Whether a SUBSCRIBE was lost shows when the client speaks; what came Options.retention frames before is told by then."""
     text = dialogue("1.2", "", AUTO + "".join(BARE.replace("m1", f"m{n}") for n in range(60)) + GAP + WORD)

@@ -151,6 +151,7 @@ def test_what_was_refused_before_octets_are_missing_is_no_copy_of_what_comes() -
     assert picked(rows, "status", "settlement") == [("settled", "nack"), ("settled", "ack")]
 
 
+@pytest.mark.slow
 def test_a_settled_delivery_waits_for_the_gap_that_makes_it_doubtful() -> None:
     """A MESSAGE is lost, the ACK of it is not; a piece ends before the server is heard again, by which the loss shows."""
     text = dialogue("1.2", "", ONE + FIRST + SECOND + TAKEN_UP.removesuffix("< EOL\n") + A2 + "> EOL\n" * 9 + "< EOL\n")

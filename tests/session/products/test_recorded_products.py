@@ -66,6 +66,7 @@ def told() -> Told:
     return [session for path in CAPTURES if path.stem.endswith(SPOKEN) for session in analysed(path)]
 
 
+@pytest.mark.slow
 def test_no_product_is_wrong(told: Told) -> None:
     assert not wrong(told)
 
