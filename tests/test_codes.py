@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ def test_every_code_has_a_word() -> None:
     assert {getattr(codes, name) for name in ABSENT} == {-1}
 
 
+@cache
 def without(*names: str) -> dict[str, str]:
     return {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in SOURCES if path.name not in names}
 

@@ -29,6 +29,11 @@ def lake(template: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(template, tmp_path / "lake"))
 
 
+def written(lake: Path) -> dict[Path, int]:
+    """The files of a lake, and when each was written."""
+    return {path: path.stat().st_mtime_ns for path in lake.rglob("*") if path.is_file()}
+
+
 def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     monkeypatch.setattr("sys.argv", ["stompcap", "forget", *words])
     return entry.outcome()
@@ -54,12 +59,12 @@ def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 def test_what_is_no_request_is_refused(
     words: list[str], says: str, lake: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = rows_of(lake)
+    before = written(lake)
     assert called(monkeypatch, "--lake", str(lake), *words) == 2
     error = capsys.readouterr().err
     assert says in error
     assert error.count("\n") == 1
-    assert rows_of(lake) == before
+    assert written(lake) == before
 
 
 @pytest.mark.slow
