@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stompcap.lake.finality import stored
 from stompcap.lake.paths import filesystem
@@ -78,9 +79,17 @@ def uris(table: DeltaTable) -> list[str]:
     return [uri if remote else unquote(uri.removeprefix("file://")) for uri in table.file_uris()]
 
 
-def of(table: DeltaTable, columns: Sequence[str] = ()) -> list[File]:
-    """The data files of a table, with the bounds of some columns."""
-    actions = pa.table(table.get_add_actions(flatten=True))
+def names(table: DeltaTable) -> pa.Array:
+    """The names of a table's data files, as `File` has them."""
+    return pa.table(table.get_add_actions(flatten=True)).column("path").combine_chunks().cast(pa.string())
+
+
+def of(table: DeltaTable, columns: Sequence[str] = (), among: pa.Array | None = None) -> list[File]:
+    """The data files of a table, or those with names `among` some, with the bounds of some columns."""
+    actions, where = pa.table(table.get_add_actions(flatten=True)), uris(table)
+    if among is not None:
+        chosen = pc.index_in(among, actions.column("path").cast(pa.string())).drop_null()
+        actions, where = actions.take(chosen), [where[at] for at in chosen.to_pylist()]
     wanted = ["path", "size_bytes", "num_records", "modification_time"]
     wanted += [f"{what}.{column}" for column in columns for what in ("min", "max", "null_count")]
     rows = actions.select([name for name in wanted if name in actions.column_names]).to_pylist()
@@ -89,7 +98,7 @@ def of(table: DeltaTable, columns: Sequence[str] = ()) -> list[File]:
             row["path"], uri, row["size_bytes"], row["num_records"] or 0, row["modification_time"],
             {column: Bounds.of(row, column) for column in columns},
         )
-        for row, uri in zip(rows, uris(table), strict=True)
+        for row, uri in zip(rows, where, strict=True)
     ]  # fmt: skip
 
 

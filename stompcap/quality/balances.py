@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from stompcap.quality.ledgers import EMPTY, Entries, Quantity, added, of_rows
 from stompcap.quality.quantities import LEDGERS, of_table
 from stompcap.quality.ranges import EXAMPLES, Faults, harmless_key, plain_rows, with_strings
 from stompcap.quality.sums import Rows
-from stompcap.tables import TABLES
+from stompcap.tables import TABLES, Table
 
 BUCKET_KEYS = 1 << 17
 """Entries that are added up at a time, about."""
@@ -25,10 +25,9 @@ BUCKET_KEYS = 1 << 17
 
 @dataclass(frozen=True)
 class Entered:
-    """The entries of a data file in a ledger."""
+    """The entries of some rows of a table in a ledger."""
 
     table: str
-    uri: str
     entries: Entries
 
 
@@ -41,12 +40,11 @@ class Broken:
     first: list[dict[str, int]] = field(default_factory=list)
 
 
-def judge(ledger: str, held: Sequence[Entered], rules: Sequence[Balance], among: U64 | None) -> dict[tuple[str, str], Broken]:
-    """By table and name of each check of a ledger the keys that break it; `among`: only these hashes, ascending, are looked at."""
+def judge(ledger: str, parts: Sequence[Entered], rules: Sequence[Balance]) -> dict[tuple[str, str], Broken]:
+    """By table and name of each check of a ledger the keys that break it."""
     found = {(rule.table, rule.name): Broken() for rule in rules}
     if not rules:
         return found
-    parts = held if among is None else [Entered(one.table, one.uri, _only(one.entries, among)) for one in held]
     for bucket in _buckets(parts):
         keys, values = _joined(ledger, bucket)
         for rule in rules:
@@ -60,22 +58,14 @@ def judge(ledger: str, held: Sequence[Entered], rules: Sequence[Balance], among:
     return found
 
 
-def _only(entries: Entries, among: U64) -> Entries:
-    """The entries with some hashes."""
-    if not len(among) or not len(entries.keys):
-        return entries.within(0, 0)
-    mask = among[np.minimum(np.searchsorted(among, entries.keys), len(among) - 1)] == entries.keys
-    return Entries(entries.keys[mask], entries.values[:, mask])
-
-
 def _buckets(parts: Sequence[Entered]) -> Iterator[list[Entered]]:
-    """The entries, bucket by bucket: slices, as hashes are in order in each file."""
+    """The entries, bucket by bucket: slices, as hashes are in order in each part."""
     bits = max((sum(len(one.entries.keys) for one in parts) // BUCKET_KEYS).bit_length(), 0)
     borders = [np.uint64(number << (64 - bits)) for number in range(1, 1 << bits)] if bits else []
     places = [[0, *np.searchsorted(one.entries.keys, borders).tolist(), len(one.entries.keys)] for one in parts]
     for number in range(1 << bits):
         sliced = [(one, at[number], at[number + 1]) for one, at in zip(parts, places, strict=True)]
-        yield [Entered(one.table, one.uri, one.entries.within(begin, end)) for one, begin, end in sliced if begin < end]
+        yield [Entered(one.table, one.entries.within(begin, end)) for one, begin, end in sliced if begin < end]
 
 
 def _joined(ledger: str, bucket: Sequence[Entered]) -> tuple[U64, dict[str, Any]]:
@@ -93,12 +83,15 @@ def _joined(ledger: str, bucket: Sequence[Entered]) -> tuple[U64, dict[str, Any]
     return keys, values
 
 
-def faults(rule: Balance, broken: Broken, held: Sequence[Entered]) -> Faults:
-    """How many keys break a check, with the place of a row for each of the first, beside the quantities that do not agree."""
+def faults(rule: Balance, broken: Broken, having: Callable[[str, int], Iterable[str]]) -> Faults:
+    """How many keys break a check, with the place of a row for each of the first, beside the quantities that do not agree.
+
+    `having` gives the files of a table, by URI, that have entries with a hash.
+    """
     tables = dict.fromkeys([rule.table, *(use.partition(".")[0] for use in rule.uses)])
     first = []
     for hashed, quantities in zip(broken.hashes, broken.first, strict=False):
-        rows = (_row(rule.ledger, one, hashed) for table in tables for one in held if one.table == table and _has(one.entries, hashed))
+        rows = (_row(rule.ledger, TABLES[table], uri, hashed) for table in tables for uri in having(table, hashed))
         first.append(next((row for row in rows if row), {}) | quantities)
     return Faults(broken.keys, first)
 
@@ -108,10 +101,9 @@ def _has(entries: Entries, hashed: int) -> bool:
     return at < len(entries.keys) and int(entries.keys[at]) == hashed
 
 
-def _row(ledger: str, entered: Entered, hashed: int) -> dict[str, Any]:
+def _row(ledger: str, table: Table, uri: str, hashed: int) -> dict[str, Any]:
     """The key of the first row of a file with a key of the ledger, without text from the wire."""
-    table = TABLES[entered.table]
-    system, path = filesystem(entered.uri)
+    system, path = filesystem(uri)
     for key in dict.fromkeys(one.key for one in of_table(ledger, table.name)):
         of_key = [Quantity("rows", table.name, key)]
         wanted = [*dict.fromkeys([*key, *harmless_key(table), *(("path",) if table.name == "captures" else ())])]
@@ -132,9 +124,3 @@ def _where(rows: Rows, key: tuple[str, ...], hashed: int) -> pa.Array:
 def _shown(table: str, name: str) -> bool:
     """Whether a column has no text from the wire."""
     return name in harmless_key(TABLES[table]) or name.endswith("_id") or name == "path"
-
-
-def touched(fresh: Iterable[Entries], failing: Iterable[int]) -> U64:
-    """The hashes of some entries, and some more, ascending."""
-    return np.unique(np.concatenate([np.array(sorted(failing), np.uint64), *(one.keys for one in fresh)]))
-

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from stompcap.columns import I64, U64, Bools
 from stompcap.quality.invariants import Condition
@@ -19,6 +20,8 @@ from stompcap.quality.sums import OFFSET, Rows, mixed
 SUM, LEAST, MOST = "sum", "least", "most"
 EMPTY = {SUM: 0, LEAST: np.iinfo(np.int64).max, MOST: np.iinfo(np.int64).min}
 """What no rows add up to."""
+
+CODEC = pa.Codec("zstd", 1)
 
 MERGE = {SUM: np.add, LEAST: np.minimum, MOST: np.maximum}
 
@@ -71,14 +74,15 @@ class Entries:
 
     @property
     def packed(self) -> bytes:
-        """As octets: the keys, then the values."""
-        return np.concatenate([self.keys[None, :], self.values.view(np.uint64)]).tobytes()
+        """The values as octets, compressed: most are small, or 0."""
+        octets: bytes = CODEC.compress(np.ascontiguousarray(self.values), asbytes=True)
+        return octets
 
     @staticmethod
-    def unpacked(octets: bytes, quantities: int) -> Entries:
-        """From octets, without copying them."""
-        both = np.frombuffer(octets, "<u8").reshape(1 + quantities, -1)
-        return Entries(both[0], both[1:].view(np.int64))
+    def unpacked(keys: U64, octets: bytes | pa.Buffer, quantities: int) -> Entries:
+        """Entries with these keys, the values of which were packed."""
+        values = CODEC.decompress(octets, len(keys) * quantities * 8)
+        return Entries(keys, np.frombuffer(values, np.int64).reshape(quantities, len(keys)))
 
     def within(self, begin: int, end: int) -> Entries:
         """The entries from one place to another."""

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from stompcap.columns import U64, Bools
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.data_files import File
 from stompcap.quality import clear_secrets, invariants, report
+from stompcap.quality.blocks import Block, of_reports
+from stompcap.quality.hashes import Wanted, common
 from stompcap.quality.measures import Measures
 from stompcap.quality.ranges import Faults
 from stompcap.quality.report import Report, checked
@@ -77,18 +79,27 @@ class Sums:
 
 @dataclass
 class Found:
-    """The profiles of some tables, the sums of the invariants among them, what is measured, and the reports that all came from."""
+    """The profiles of some tables, the sums of the invariants among them, what is measured, and the reports that all came from, in blocks.
+
+    `new` are reports that were made now, `old` those that were kept, and `gone` those on files that the tables no longer have.
+    """
 
     profiles: dict[str, Profile]
     sums: dict[str, Sums]
-    measures: Measures
-    reports: dict[Key, Report]
-    files: dict[Key, File]
+    measures: Measures = field(default_factory=Measures)
+    new: list[Block] = field(default_factory=list)
+    old: list[Block] = field(default_factory=list)
+    gone: list[Block] = field(default_factory=list)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All blocks of files that the tables have."""
+        return [*self.old, *self.new]
 
 
 def profiles(
     spark: Callable[[], SparkSession], locations: Mapping[str, str], counted: Iterable[str],
-    kept: Mapping[Key, Report] | None = None, unique: Iterable[str] = (), searched: Iterable[str] = (),
+    kept: Sequence[Block] = (), unique: Iterable[str] = (), searched: Iterable[str] = (),
     masked: bool = True,
 ) -> Found:
     """The profiles of the tables at `locations`; octets of some files of those `searched` are looked at, for secrets if `masked`.
@@ -96,29 +107,44 @@ def profiles(
     Repeated keys are searched for in the tables `counted`. Files of which a report is `kept` are not read; in tables that are
     `unique` these files have no key twice. `spark` gives the session, which few new rows do not need.
     """
-    known, proved = kept or {}, frozenset(unique)
-    rules = invariants.among(list(locations))
-    sums = {rule.name: Sums() for rule in rules}
+    proved = frozenset(unique)
+    sums = {rule.name: Sums() for rule in invariants.among(list(locations))}
     empty = {name: Profile(TABLES[name], values={c.name: {} for c in checked(TABLES[name])}) for name in locations}
-    files = {(name, file.name): file for name, uri in locations.items() for file in data_files.of(open_tables.table(uri))}
-    found = Found(empty, sums, Measures(), {}, files)
-    new = {key: file for key, file in files.items() if key not in known}
+    found, new = Found(empty, sums), dict[Key, File]()
+    for name, uri in locations.items():
+        delta = open_tables.table(uri)
+        there, mine = data_files.names(delta), [one for one in kept if one.table == name]
+        _take(found, mine, there)
+        known = pa.chunked_array([one.names for one in mine], pa.string())
+        fresh = there.filter(pc.invert(pc.is_in(there, value_set=known)))
+        new.update({(name, file.name): file for file in (data_files.of(delta, among=fresh) if len(fresh) else ())})
     judged = frozenset(sums) | ({clear_secrets.MASKED} if masked else set())
-    made = {(one.table, one.file): one for one in _made(new, frozenset(counted), judged, frozenset(searched), spark)}
-    found.reports = {key: made[key] if key in made else known[key] for key in files}
-    for one in found.reports.values():
+    found.new = of_reports(_made(new, frozenset(counted), judged, frozenset(searched), spark))
+    for one in found.blocks:
         _add(found, one)
     for name in set(counted) & set(locations):
-        mine = {file: one for (table, file), one in found.reports.items() if table == name}
-        fresh = {file for file in mine if (name, file) in new} if name in proved else set(mine)
-        found.profiles[name].shared = [files[name, file] for file in _shared(mine, fresh)]
+        fresh_blocks, rest = ([one for one in some if one.table == name] for some in (found.new, found.old))
+        found.profiles[name].shared = _shared(locations[name], *((fresh_blocks, rest) if name in proved else (fresh_blocks + rest, [])))
     if invariants.TILING in sums:
-        sums[invariants.TILING].add((0, _kept_others(found.reports.values())), (0, 0))
+        sums[invariants.TILING].add((0, _kept_others(found.blocks)), (0, 0))
     return found
 
 
-def _add(found: Found, one: Report) -> None:
-    """Add a report."""
+def _take(found: Found, blocks: Sequence[Block], there: pa.Array) -> None:
+    """Take over blocks of a table that has the files `there`: those that are still whole, and what is left of the others."""
+    held = pc.is_in(pa.chunked_array([one.names for one in blocks], pa.string()), value_set=there).combine_chunks()
+    for one in blocks:
+        mine, held = held[: one.rows.num_rows], held[one.rows.num_rows :]
+        if mine.true_count == len(mine):
+            found.old.append(one)
+            continue
+        found.gone.append(one.only(pc.invert(mine)) if mine.true_count else one)
+        if mine.true_count:
+            found.old.append(one.only(mine))
+
+
+def _add(found: Found, one: Block) -> None:
+    """Add a block."""
     profile, facts = found.profiles[one.table], one.facts
     profile.rows += facts["rows"]
     profile.surplus += facts["surplus"]
@@ -132,33 +158,21 @@ def _add(found: Found, one: Report) -> None:
     found.measures.add(facts["measures"])
 
 
-def _shared(reports: Mapping[str, Report], fresh: set[str]) -> list[str]:
-    """The fresh files that have a stream, or key, of another file, and these others."""
-    found = set()
-    for file in fresh:
-        for other, one in reports.items():
-            if (other not in fresh or other > file) and np.any(_among(reports[file].groups, one.groups)):
-                found |= {file, other}
-    return sorted(found)
+def _shared(uri: str, new: Sequence[Block], old: Sequence[Block]) -> list[File]:
+    """The files of a table of which several have one stream, or key, if one of them is new."""
+    both = common([one.groups for one in new], [one.groups for one in old])
+    if not len(both):
+        return []
+    wanted = Wanted(both)
+    names = {one.names[file].as_py() for one in (*new, *old) for file in one.groups.files(wanted.at(one.groups.hashes))}
+    return data_files.of(open_tables.table(uri), among=pa.array(sorted(names), pa.string()))
 
 
-def _among(some: U64, many: U64) -> Bools:
-    """Which of some hashes are among many, which are in order."""
-    if not len(many):
-        return np.zeros(len(some), np.bool_)
-    found: Bools = many[np.minimum(np.searchsorted(many, some), len(many) - 1)] == some
-    return found
-
-
-def _kept_others(reports: Iterable[Report]) -> int:
+def _kept_others(blocks: Sequence[Block]) -> int:
     """What streams that do not speak STOMP add to the tiling, as far as raw_frames has octets of them."""
-    listed = list(reports)
-    rest = np.concatenate([np.zeros((0, 2), np.uint64), *(one.others for one in listed if len(one.others))])
-    held = np.zeros(len(rest), np.bool_)
-    for one in listed:
-        if one.table == "raw_frames" and len(rest):
-            held |= _among(rest[:, 0], one.groups)
-    return int(rest[held, 1].sum(dtype=np.uint64))
+    rest = np.concatenate([np.zeros((0, 2), np.uint64), *(one.others for one in blocks if one.table == "streams")])
+    held = Wanted(Wanted(rest[:, 0]).found(one.groups for one in blocks if one.table == "raw_frames"))
+    return int(rest[held.among(rest[:, 0]), 1].sum(dtype=np.uint64))
 
 
 def _made(
@@ -182,7 +196,7 @@ def _made(
 
     ids = spark().range(0, len(plan), 1, len(plan))
     found = ids.mapInArrow(work, ", ".join(f"{field.name} {sql_type(field.type)}" for field in report.SCHEMA)).collect()
-    return [Report.of(*row) for row in found]
+    return [Report.of(row.asDict()) for row in found]
 
 
 def _plan(files: Mapping[Key, File], searched: set[Key]) -> list[Task]:

@@ -38,7 +38,7 @@ PRESENT = "present"
 
 SCHEMA = pa.schema([
     ("table_name", pa.string()), ("file", pa.string()), ("facts", pa.string()), ("groups", pa.binary()), ("others", pa.binary()),
-    *((name, pa.binary()) for name in LEDGERS),
+    *((f"{name}_{what}", pa.binary()) for name in LEDGERS for what in ("keys", "values")),
 ])
 
 
@@ -64,16 +64,19 @@ class Report:
         return {
             "table_name": self.table, "file": self.file, "facts": json.dumps(self.facts),
             "groups": self.groups.tobytes(), "others": self.others.tobytes(),
-            **{name: self.entries[name].packed if name in self.entries else b"" for name in LEDGERS},
+            **{f"{name}_keys": one.keys.tobytes() for name, one in self.entries.items()},
+            **{f"{name}_values": one.packed for name, one in self.entries.items()},
         }
 
     @staticmethod
-    def of(table: str, file: str, facts: str, groups: Any, others: Any, *ledgers: Any) -> Report:
-        """From the values of a row; buffers are not copied."""
-        pairs = np.frombuffer(others, "<u8").reshape(-1, 2)
-        held = dict(zip(LEDGERS, ledgers, strict=True))
-        entries = {name: Entries.unpacked(held[name], len(quantities.of_table(name, table))) for name in quantities.ledgers_of(table)}
-        return Report(table, file, json.loads(facts), np.frombuffer(groups, "<u8"), pairs, entries)
+    def of(row: Mapping[str, Any]) -> Report:
+        """From a row of SCHEMA."""
+        entries = {}
+        for name in quantities.ledgers_of(row["table_name"]):
+            keys, number = np.frombuffer(row[f"{name}_keys"], "<u8"), len(quantities.of_table(name, row["table_name"]))
+            entries[name] = Entries.unpacked(keys, row[f"{name}_values"], number)
+        groups, others = (np.frombuffer(row[name], "<u8") for name in ("groups", "others"))
+        return Report(row["table_name"], row["file"], json.loads(row["facts"]), groups, others.reshape(-1, 2), entries)
 
 
 def checked(table: Table) -> tuple[Column, ...]:

@@ -13,20 +13,25 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from stompcap.lake import data_files, query
+import numpy as np
+import pyarrow as pa
+
+from stompcap.lake import data_files, open_tables, query
 from stompcap.lake.paths import location
 from stompcap.quality import across, balances, clear_secrets, exact, invariants, kept
+from stompcap.quality.hashes import Wanted
 from stompcap.quality.profiles import Found, profiles
-from stompcap.quality.quantities import LEDGERS
+from stompcap.quality.quantities import LEDGERS, ledgers_of
 from stompcap.settings import Quality
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
-    import pyarrow as pa
     from pyspark.sql import SparkSession
+
+    from stompcap.quality.blocks import Block
 
 
 FAILING = 1 << 20
@@ -61,9 +66,9 @@ def validate(
         module = pool.submit(_evaluation)
         before = kept.load(lake, names)
         searched, masked = (clear_secrets.COLUMNS, clear_secrets.judged(lake)) if tables is None else ((), False)
-        known = before if new else kept.Kept(parts=before.parts)
-        found = profiles(spark, locations, counted, known.reports, known.unique, searched, masked)
-        failing = _balanced(found, known, names)
+        known = before if new else kept.Kept(parts=before.parts, foreign=before.foreign)
+        found = profiles(spark, locations, counted, known.blocks, known.unique, searched, masked)
+        failing = _balanced(found, known, names, locations)
     unproved = {table for table, proof in proofs.items() if not all(found.sums[name].agree for name in proof)}
     suspects = {name: data_files.Files.of(name, found.profiles[name].shared) for name in counted if found.profiles[name].shared}
     suspects |= {name: query.whole(lake, name) for name in names if name in unproved or found.profiles[name].surplus}
@@ -73,31 +78,39 @@ def validate(
     rows_of = module.result()
     profiled = rows_of.Profiled(found.profiles, found.sums, found.measures, repeated, broken)
     results: pa.Table = rows_of.evaluated(profiled, quality or Quality(), run_id)
-    kept.save(lake, names, known, found.reports, set(names) - set(repeated), failing)
+    kept.save(lake, names, known, found.blocks, set(names) - set(repeated), failing)
     return results
 
 
-def _balanced(found: Found, known: kept.Kept, names: Sequence[str]) -> dict[str, list[int]]:
+def _balanced(found: Found, known: kept.Kept, names: Sequence[str], locations: Mapping[str, str]) -> dict[str, list[int]]:
     """Judge the checks across tables, whose faults are entered in the profiles; by ledger the hashes of the keys that break some.
 
     Where reports are kept, only the keys of files that came or went are looked at, and those that broke a check before.
     """
-    lacked = {name for one in found.reports.values() for name in one.facts["lacks"]}
+    lacked = {name for one in found.blocks for name in one.facts["lacks"]}
     rules = [rule for rule in across.among(names) if not lacked & {*rule.uses}]
-    came = [one for key, one in found.reports.items() if key not in known.reports]
-    went = [one for key, one in known.reports.items() if key not in found.reports]
     failing: dict[str, list[int]] = {}
     for ledger in LEDGERS:
-        mine = [rule for rule in rules if rule.ledger == ledger]
-        held = [
-            balances.Entered(one.table, found.files[key].uri, one.entries[ledger])
-            for key, one in found.reports.items() if ledger in one.entries
-        ]  # fmt: skip
-        changed = [one.entries[ledger] for one in (*came, *went) if ledger in one.entries]
-        some = balances.touched(changed, known.failing.get(ledger, [])) if known.reports else None
-        for (table, name), broken in balances.judge(ledger, held, mine, some).items():
+        mine, held = [rule for rule in rules if rule.ledger == ledger], [one for one in found.blocks if ledger in ledgers_of(one.table)]
+        before, some = np.array(known.failing.get(ledger, []), np.uint64), None
+        if known.blocks:
+            changed = [one.keys(ledger) for one in (*found.new, *found.gone) if ledger in ledgers_of(one.table)]
+            some = Wanted(np.concatenate([before, *changed]))
+        entered = [balances.Entered(one.table, one.added(ledger, some)) for one in held]
+        for (table, name), broken in balances.judge(ledger, entered, mine).items():
             if broken.keys:
                 rule = next(rule for rule in mine if (rule.table, rule.name) == (table, name))
-                found.profiles[table].faults[name] = balances.faults(rule, broken, held)
+                found.profiles[table].faults[name] = balances.faults(rule, broken, _having(ledger, held, locations))
                 failing.setdefault(ledger, []).extend(broken.hashes)
     return {ledger: sorted({*hashes})[:FAILING] for ledger, hashes in failing.items()}
+
+
+def _having(ledger: str, blocks: Sequence[Block], locations: Mapping[str, str]) -> Callable[[str, int], list[str]]:
+    """What gives the files of a table, by URI, that have entries with a hash in a ledger."""
+
+    def having(table: str, hashed: int) -> list[str]:
+        wanted = Wanted(np.array([hashed], np.uint64))
+        names = [name for one in blocks if one.table == table for name, _ in one.entered(ledger, wanted)]
+        return [one.uri for one in data_files.of(open_tables.table(locations[table]), among=pa.array(names, pa.string()))] if names else []
+
+    return having
