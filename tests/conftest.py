@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+from functools import cache
 
+import typer.main
 from hypothesis import HealthCheck, settings
 
+typer.main.get_command = cache(typer.main.get_command)  # it makes every command anew, which a user's process does once
 os.environ.setdefault("STOMPCAP_HASH_KEY", "5b7d4a1f0c9e2e3d8a6b1c2f7e4d5a90")  # so that lakes are equal row for row
 
 # The first call of a compiled kernel takes seconds, and CI machines stall: a deadline would fail tests of sound code.

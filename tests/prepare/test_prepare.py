@@ -163,6 +163,7 @@ def test_kernels_that_came_with_the_environment_are_known_to_be_there(tmp_path: 
     assert kernels.compiled()
 
 
+@pytest.mark.slow
 def test_all_that_a_run_over_the_recorded_captures_calls_is_compiled_ahead() -> None:
     ran = python("-c", RUN)
     called = set(ran.stdout.splitlines())

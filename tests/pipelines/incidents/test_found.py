@@ -12,6 +12,7 @@ import pytest
 from pipelines.incidents.kinds import KINDS
 from stompcap.generate.profiles import Wanted
 from stompcap.generate.write import Request, generate
+from tests.examples import slow_behind
 from tests.pipelines.incidents.found import Planted, differences, incidents_in, lake_of
 
 DATA = Path(__file__).resolve().parents[3] / "data"
@@ -31,8 +32,7 @@ def planted(rows: Iterable[dict[str, Any]], kind: str) -> list[Planted]:
     return [Planted(kinds, row["subject"], row["begin_ns"]) for row, kinds in right if kinds & known]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("broker", ["rabbitmq", "artemis"])
+@pytest.mark.parametrize("broker", slow_behind(1, ["artemis", "rabbitmq"]))
 def test_recorded_incidents_are_said_once_and_nothing_else(broker: str, tmp_path: Path) -> None:
     capture = DATA / "incidents" / f"{broker}_incidents.pcapng"
     lines = capture.with_suffix(".truth.jsonl").read_text("utf-8").splitlines()
@@ -42,13 +42,15 @@ def test_recorded_incidents_are_said_once_and_nothing_else(broker: str, tmp_path
     assert [row["sentence"] for row in found if not row["packets"]] == [], "each names packets that show it"
 
 
+@pytest.mark.slow
 def test_planted_incidents_are_said_once_and_nothing_else(tmp_path: Path) -> None:
     made = generate(tmp_path / "made.pcap", Request("incidents", seed=3, wanted=Wanted(duration_s=2_400, hourly=1_800)))
     truth = json.loads(made.truth.read_text("utf-8"))["incidents"]
     assert differences(incidents_in(lake_of(tmp_path / "lake", made.paths)), planted(truth, "kind")) == []
 
 
-@pytest.mark.parametrize("seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_is_said_of_a_normal_day(seed: int, tmp_path: Path) -> None:
     made = generate(tmp_path / "made.pcap", Request("day", seed, wanted=Wanted(hourly=150 + 20 * seed)))
     assert differences(incidents_in(lake_of(tmp_path / "lake", made.paths)), []) == []

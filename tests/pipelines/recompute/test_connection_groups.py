@@ -15,6 +15,7 @@ from stompcap.assembly.addresses import endpoints_of
 from stompcap.capture.segment_columns import SEGMENTS
 from stompcap.spark.slices import Periods, Reread, Share
 from stompcap.tcp import reassemble_columns
+from tests.examples import one_in
 from tests.report.sample import table
 from tests.tcp.test_idle import FLOWS, flow
 
@@ -60,6 +61,7 @@ def test_connections_that_are_computed_together(rows: list[dict[str, Any]], expe
     assert groups(rows, "stream_id = 'a'") == [expected]
 
 
+@one_in(4)
 @given(FLOWS)
 def test_sql_groups_as_packets_decide(episodes: list[tuple[str, int]]) -> None:
     """A group never begins where packets of the one before go on; it begins wherever they do not, up to where an open one was left."""
