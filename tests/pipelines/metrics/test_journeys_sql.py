@@ -167,6 +167,7 @@ def test_copies_of_a_send_are_numbered_and_redeliveries_are_not() -> None:
     assert [(row["copy"], row["redelivery"]) for row in traffic.journeys()] == [(1, False), (2, False), (None, True)]
 
 
+@pytest.mark.slow
 def test_the_cost_of_equal_bodies_is_that_of_others() -> None:
     traffic = Traffic()
     for number in range(20_000):
