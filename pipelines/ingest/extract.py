@@ -21,11 +21,12 @@ from stompcap.lake.open_rows import NONE
 from stompcap.lake.paths import location
 from stompcap.progress import Meter, Progress, watched
 from stompcap.spark.blocks import DDL
+from stompcap.spark.master import planned_cores
 from stompcap.spark.slices import Reread
 from stompcap.spark.workers import search
 from stompcap.spark.workers.extract import Extract
 from stompcap.spark.workers.read import Read
-from stompcap.tasks.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
+from stompcap.tasks.packing import FILE_OCTETS, LEAST_OCTETS, SHARE_OCTETS, packed, tasks_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -179,7 +180,7 @@ def _manifest(
     steps = _Steps(captures, job.progress)
     with watched(steps.report, here=job.spark.local()) as meter:
         spark = job.spark()
-        number = tasks_for(captures, ranks.state, spark.sparkContext.defaultParallelism)
+        number = tasks_for(captures, ranks.state, planned_cores(spark))
         task = Extract(
             job.lake, ranks.named, batch, job.keyed, tuple(outputs), ranks.now_ns, ranks.before, ranks.superseded, meter, unused,
             ranks.clocks, ranks.state, reread, number,
@@ -202,7 +203,7 @@ def _packs_of(spark: SparkSession, ranks: Ranks) -> list[list[tuple[int, Split]]
 def _packs(spark: SparkSession, splits: Sequence[tuple[Survey, Split]]) -> list[list[int]]:
     """Which parts of captures each task reads, by index."""
     octets = [split.octets * (DEFLATED if one.row["compression"] else 1) for one, split in splits]
-    return packed(octets, tasks_to_read(sum(octets) + len(octets) * FILE_OCTETS, spark.sparkContext.defaultParallelism))
+    return packed(octets, tasks_to_read(sum(octets) + len(octets) * FILE_OCTETS, planned_cores(spark)))
 
 
 def endpoints(job: Job, captures: Sequence[Survey], segments: Slice) -> pa.Array:
@@ -215,7 +216,10 @@ def endpoints(job: Job, captures: Sequence[Survey], segments: Slice) -> pa.Array
 
 
 def tasks_for(captures: Sequence[Survey], state: OpenState, cores: int) -> int:
-    """Tasks that bring flows together: enough that each stays bounded, no more than cores where little is to be done."""
+    """Tasks that bring flows together: enough that each stays bounded, no more than cores where little is to be done.
+
+    Without cores (stompcap.spark.master) their number follows the octets alone.
+    """
     new: int = sum(one.row["tcp_segments"] for one in captures)
     held = sum(file.rows for file in state.files)
     left: int = held if len(state.always) else min(new, held)  # a segment goes on with one flow
@@ -224,6 +228,8 @@ def tasks_for(captures: Sequence[Survey], state: OpenState, cores: int) -> int:
     segments = left + new
     carried = of_state + sum(one.carried_octets for one in captures)
     bounded = max(-(-octets // OCTETS_PER_TASK), -(-segments // SEGMENTS_PER_TASK), -(-carried // CARRIED_PER_TASK))
+    if not cores:
+        return max(1, bounded, -(-octets // SHARE_OCTETS))
     if bounded <= cores:
         return max(1, min(cores, -(-octets // LEAST_OCTETS)))
     return -(-bounded // cores) * cores

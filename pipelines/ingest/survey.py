@@ -20,6 +20,7 @@ from stompcap.capture import Known, Survey, uris
 from stompcap.capture.find import sizes
 from stompcap.errors import CaptureError
 from stompcap.progress import Counter, Progress
+from stompcap.spark.master import planned_cores
 from stompcap.spark.workers.survey import Survey as Task
 from stompcap.spark.workers.survey import examined
 from stompcap.tasks.packing import FILE_OCTETS, packed, tasks_to_read
@@ -134,7 +135,7 @@ def _examine(
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return sorted(pool.map(look, largest_first), key=lambda answer: answer[0])
     session = spark()
-    packs = packed(octets, tasks_to_read(sum(octets) + len(paths) * FILE_OCTETS, session.sparkContext.defaultParallelism))
+    packs = packed(octets, tasks_to_read(sum(octets) + len(paths) * FILE_OCTETS, planned_cores(session)))
     task = Task([[(paths[i], before(paths[i])) for i in pack] for pack in packs], options)
     rows = session.range(0, len(packs), 1, len(packs)).mapInArrow(task, "found BINARY").collect()
     return sorted((pickle.loads(row["found"]) for row in rows), key=lambda answer: answer[0])  # noqa: S301  written by our own tasks

@@ -22,7 +22,7 @@ from stompcap.quality.hashes import NONE, Hashes, Wanted
 from stompcap.quality.ledgers import Entries
 from stompcap.quality.ledgers import added as entries_added
 from stompcap.quality.measures import Measures
-from stompcap.quality.quantities import of_table
+from stompcap.quality.quantities import has_streams, of_table
 from stompcap.quality.ranges import Faults
 from stompcap.quality.report import Report
 from stompcap.quality.sums import MASK
@@ -56,7 +56,7 @@ class Block:
     @cached_property
     def groups(self) -> Hashes:
         """The hashes of streams, or keys, of each file."""
-        return _hashes(self.rows.column("groups"))
+        return _hashes(self.rows.column("streams_keys" if has_streams(self.table) else "groups"))
 
     @property
     def others(self) -> U64:

@@ -28,7 +28,7 @@ from stompcap.version import version
 
 FOLDER = "_quality"
 PARTS = 16
-"""Files of reports at most."""
+"""Files of reports at most; those of other declarations go behind so many validations."""
 
 ABOUT = b"stompcap"
 
@@ -86,6 +86,8 @@ def load(lake: str, names: Sequence[str]) -> Kept:
 def _part(system: fs.FileSystem, path: str) -> Part:
     """A file of reports; mapped where it is a local one."""
     reader = pa.ipc.open_file(pa.memory_map(path) if isinstance(system, fs.LocalFileSystem) else system.open_input_file(path))
+    if not reader.schema.equals(SCHEMA, check_metadata=False):  # an older version wrote it
+        raise ValueError(path)
     about, blocks = json.loads(reader.schema.metadata[ABOUT]), []
     for number in range(reader.num_record_batches):
         one = reader.get_batch_with_custom_metadata(number)
@@ -110,7 +112,7 @@ def save(
         with system.open_output_stream(path) as stream, pa.ipc.new_file(stream, schema) as writer:
             for one in merged([one for one in current if one.path in {"", *gone}]):
                 writer.write_batch(one.rows, custom_metadata={ABOUT: json.dumps({"table": one.table, "facts": one.facts})})
-        for old in gone:
+        for old in (*gone, *(path for path in before.foreign if _number(path) + PARTS <= number)):
             system.delete_file(old)
 
 
@@ -123,11 +125,11 @@ def _taken_in(before: Kept, current: Sequence[Block]) -> list[str]:
     gone, rows = [path for path in before.parts if left[path] * 2 < held[path] or not left[path]], left[""]
     rows += sum(left[path] for path in gone)
     stay = [path for path in before.parts if path not in gone]
-    many = len(stay) + len(before.foreign) >= PARTS
+    many = len(stay) >= PARTS
     while stay and (many or left[stay[-1]] <= GROWTH * rows):
         rows += left[stay[-1]]
         gone.append(stay.pop())
-    return gone + (before.foreign if many else [])
+    return gone
 
 
 def forget(lake: str) -> None:

@@ -127,3 +127,8 @@ def of_table(ledger: str, table: str) -> tuple[Quantity, ...]:
 def ledgers_of(table: str) -> tuple[str, ...]:
     """The ledgers that a table has quantities of."""
     return tuple(name for name in LEDGERS if of_table(name, table))
+
+
+def has_streams(table: str) -> bool:
+    """Whether a ledger has the streams of a table's rows."""
+    return bool(of_table("streams", table))

@@ -46,9 +46,10 @@ SCHEMA = pa.schema([
 class Report:
     """What one data file adds.
 
-    `facts` are rows, values, surplus, sums, faults, measures. `groups`: the distinct hashes of streams, or of keys in tables without
-    streams, in order. `others`, of table streams: for each stream that does not speak STOMP its hash, and what it adds to the tiling's
-    left side if its octets are kept. Hashes are 8 octets each. `entries` are those of each ledger (stompcap.quality.ledgers).
+    `facts` are rows, values, surplus, sums, faults, measures. `groups`, in tables of which no ledger has the streams: the distinct hashes
+    of streams, or of keys in tables without streams, in order. `others`, of table streams: for each stream that does not speak STOMP its
+    hash, and what it adds to the tiling's left side if its octets are kept. Hashes are 8 octets each. `entries` are those of each ledger
+    (stompcap.quality.ledgers).
     """
 
     table: str
@@ -95,9 +96,9 @@ def report(
     columns = checked(table)
     mine = [points for rule in rules for points in rule.left + rule.right if points.table == table.name]
     by_stream = "stream_id" in table.key
-    grouped = counted or table.name == "raw_frames"
+    grouped = counted and not quantities.has_streams(table.name)
     strings = {c.name for c in columns if c.words}.union(*(points.strings for points in mine))
-    if grouped:
+    if counted:
         strings |= {name for name in table.key if pa.types.is_string(table.column(name).type)}
     adding = {name: quantities.of_table(name, table.name) for name in quantities.ledgers_of(table.name)}
     adds = [one for some in adding.values() for one in some]
@@ -112,7 +113,7 @@ def report(
         columns = tuple(column for column in columns if column.name in file.schema_arrow.names)  # an older file may lack some
         required = {file.schema.column(i).name for i in range(len(file.schema)) if file.schema.column(i).max_definition_level == 0}
         wanted = strings | {c.name for c in columns if c.name not in required}
-        wanted = wanted.union(*(points.columns for points in mine)) | (set(table.key) if grouped else set())
+        wanted = wanted.union(*(points.columns for points in mine)) | (set(table.key) if counted else set())
         checks = ranges.undecided(file, ranges.checks(table))
         wanted = wanted.union(*(check.columns for check in checks)) | measures.columns(table.name)
         row_rules = BY_TABLE[table.name]
@@ -142,7 +143,7 @@ def report(
             if counted:
                 keys.append(rows.keys(table.key))
             if grouped:
-                groups.append(np.unique(rows.hashed("stream_id")) if by_stream else keys[-1])
+                groups.append(np.unique(rows.keys(quantities.STREAM)) if by_stream else keys[-1])
             if table.name == "streams":
                 others.append(_others(rows, rules))
         size = file.metadata.num_rows
@@ -205,7 +206,7 @@ def _others(rows: Rows, rules: Sequence[Invariant]) -> U64:
                 total = total + rows.hashes(points)[others]
             for points in (p for p in rule.right if p.kept):
                 total = total - rows.hashes(points)[others]
-    return np.stack([rows.hashed("stream_id")[others], total], axis=1)
+    return np.stack([rows.keys(quantities.STREAM)[others], total], axis=1)
 
 
 def _values(rows: Rows, column: Column, required: bool) -> Iterator[tuple[str | None, int]]:

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import re
 import socket
+from typing import TYPE_CHECKING
 
 from stompcap.errors import EnvironmentProblem
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PATIENCE_S = 5.0
 ELSEWHERE = re.compile(r"(?:spark|sc|k8s)://(?:https?://)?([^/;]+)")
@@ -17,6 +21,12 @@ ELSEWHERE = re.compile(r"(?:spark|sc|k8s)://(?:https?://)?([^/;]+)")
 def is_local(master: str) -> bool:
     """Whether that master runs tasks in the driver's own JVM."""
     return master == "local" or master.startswith("local[")
+
+
+def planned_cores(spark: SparkSession) -> int:
+    """The cores that tasks are planned for: those of this machine, or 0 on a cluster, whose executors of now are not those of then."""
+    context = spark.sparkContext
+    return context.defaultParallelism if is_local(context.master or "") else 0
 
 
 def demand(master: str) -> None:

@@ -8,10 +8,13 @@ from collections.abc import Sequence
 FILE_OCTETS = 1 << 16  # what opening a file costs, in octets read meanwhile
 LEAST_OCTETS = 1 << 20  # worth a task
 TASK_OCTETS = 1 << 28  # a task reads as a stream: this bounds what is lost with it, not its memory
+SHARE_OCTETS = 1 << 26  # of a task on a cluster, where executors come and go: what a capture is split into
 
 
 def tasks_to_read(octets: int, cores: int) -> int:
-    """How many tasks read so many octets: one a core, or some rounds of that, fewer where there is little."""
+    """How many tasks read so many octets: one a core, or some rounds of that, fewer where there is little; without cores by octets."""
+    if not cores:
+        return max(1, -(-octets // SHARE_OCTETS))
     rounds = -(-octets // (cores * TASK_OCTETS))
     return max(1, min(cores * rounds, -(-octets // LEAST_OCTETS)))
 

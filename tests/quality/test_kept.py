@@ -131,3 +131,17 @@ def test_old_packets_and_missing_octets_exceed_the_thresholds(tmp_path: Path) ->
     }
     observed = [json.loads(row["observed"]) for row in run(lake, tables=["captures", "streams"], quality=Quality(lost_ratio=0.02))]
     assert "/home/alice" not in json.dumps(observed)
+
+
+def test_reports_of_another_layout_are_passed_over_and_go(tmp_path: Path, read: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "PARTS", 2)
+    lake = lakes.write(tmp_path / "lake", lakes.tables(), NAMES)
+    (lake / "_quality").mkdir()
+    older = lake / "_quality" / "00000001-older.arrow"
+    rows = pa.table({"table_name": ["streams"]}).replace_schema_metadata({"stompcap": "{}"})
+    with pa.ipc.new_file(str(older), rows.schema) as writer:
+        writer.write_table(rows)
+    assert again(lake, read)[0] == sorted(NAMES)
+    assert older.exists()
+    assert again(lake, read)[0] == []
+    assert not older.exists()

@@ -22,7 +22,8 @@ def test_every_piece_is_in_one_task(octets: list[int], tasks: int) -> None:
 
 @pytest.mark.parametrize(
     ("octets", "cores", "tasks"),
-    [(0, 2, 1), (1, 2, 1), (1 << 20, 2, 1), (3 << 20, 2, 2), (3 << 20, 8, 3), (350_000_000, 2, 2), (3 << 30, 2, 12), (1 << 40, 64, 4096)],
+    [(0, 2, 1), (1, 2, 1), (1 << 20, 2, 1), (3 << 20, 2, 2), (3 << 20, 8, 3), (350_000_000, 2, 2), (3 << 30, 2, 12), (1 << 40, 64, 4096),
+     (0, 0, 1), (350_000_000, 0, 6), (1 << 40, 0, 1 << 14)],
 )
-def test_tasks_follow_octets_and_cores(octets: int, cores: int, tasks: int) -> None:
+def test_tasks_follow_octets_and_cores_or_on_a_cluster_octets_alone(octets: int, cores: int, tasks: int) -> None:
     assert tasks_to_read(octets, cores) == tasks
