@@ -36,6 +36,9 @@ def test_a_lake_is_registered_beside_temporary_views_of_its_names(spark: SparkSe
     try:
         assert catalog.register(spark, empty, schema="beside") == (len(TABLES), 0, len(views.VIEWS))
         assert catalog.register(spark, empty, schema="beside") == (0, len(TABLES), len(views.VIEWS))
+        told = [field.metadata.get("comment", "") for field in spark.table("beside.session_details").schema]
+        assert all(told)
+        assert max(map(len, told)) <= catalog.LONGEST_COMMENT, "a metastore takes none longer"
     finally:
         for name in (*TABLES, *views.VIEWS):
             spark.catalog.dropTempView(name)
