@@ -26,7 +26,7 @@ from stompcap.spark.slices import Reread
 from stompcap.spark.workers import search
 from stompcap.spark.workers.extract import Extract
 from stompcap.spark.workers.read import Read
-from stompcap.tasks.packing import FILE_OCTETS, LEAST_OCTETS, SHARE_OCTETS, packed, tasks_to_read
+from stompcap.tasks.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -229,7 +229,7 @@ def tasks_for(captures: Sequence[Survey], state: OpenState, cores: int) -> int:
     carried = of_state + sum(one.carried_octets for one in captures)
     bounded = max(-(-octets // OCTETS_PER_TASK), -(-segments // SEGMENTS_PER_TASK), -(-carried // CARRIED_PER_TASK))
     if not cores:
-        return max(1, bounded, -(-octets // SHARE_OCTETS))
+        return max(1, bounded)
     if bounded <= cores:
         return max(1, min(cores, -(-octets // LEAST_OCTETS)))
     return -(-bounded // cores) * cores
