@@ -56,6 +56,15 @@ class RuleContext(FrameView):
             raw.session, raw.side, raw.offset, raw.first_ns, self.sessions.version[raw.session], raw.trusted, raw.context
         )
 
+    @cached_property
+    def by_time(self) -> I64:
+        """The raw rows that have times, by direction, latest arrival and offset."""
+        raw = self.raw
+        rows = np.flatnonzero(raw.first_ns >= 0)
+        direction, last_ns = raw.direction[rows], raw.last_ns[rows]
+        in_order = (direction[1:] > direction[:-1]) | ((direction[1:] == direction[:-1]) & (last_ns[1:] >= last_ns[:-1]))
+        return rows if in_order.all() else rows[np.lexsort((raw.offset[rows], last_ns, direction))]
+
     # frames by what came before them
 
     @cached_property

@@ -106,6 +106,8 @@ def _units(ctx: RuleContext, judged: Judged) -> Units:
 def _opportunities(ctx: RuleContext, rule: Rule, judged: Judged) -> tuple[Bools, Bools, Bools]:
     """Which units of an answer are applicable in this step, not evaluable, and trusted, by the versions of rule and sessions."""
     units = _units(ctx, judged)
+    if not judged.applicable.any():
+        return judged.applicable, judged.applicable, judged.applicable
     applicable = judged.applicable if units.context is None else judged.applicable & ~units.context
     unevaluable = np.zeros(len(units), bool) if judged.unevaluable is None else judged.unevaluable
     trusted = np.ones(len(units), bool) if units.trusted is None else units.trusted

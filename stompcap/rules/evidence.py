@@ -10,14 +10,17 @@ SECRET = r"""(?i)((?:pass[-_.]?code|pass[-_.]?word|passwd|secret|token|api[-_.]?
 
 
 def presentable(evidence: pa.Array) -> pa.Array:
-    """Strings of at most EVIDENCE_CHARACTERS, control characters escaped, secrets masked."""
+    """Strings of at most EVIDENCE_CHARACTERS, control characters escaped, secrets masked; of those alike one is looked at."""
+    coded = evidence.dictionary_encode()
+    return _presentable(coded.dictionary).take(coded.indices)
+
+
+def _presentable(evidence: pa.Array) -> pa.Array:
     if pc.any(pc.match_substring_regex(evidence, SECRET)).as_py():
         evidence = pc.replace_substring_regex(evidence, f"(?s){SECRET}", r"\1***")
     hidden = pc.match_substring_regex(evidence, r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]")
     if pc.any(hidden).as_py():
-        coded = evidence.dictionary_encode()
-        clean = [_escape(text) for text in coded.dictionary.to_pylist()]
-        evidence = pa.array(clean, pa.string()).take(coded.indices)
+        evidence = pa.array([_escape(text) for text in evidence.to_pylist()], pa.string())
     return pc.utf8_slice_codeunits(evidence, 0, EVIDENCE_CHARACTERS)
 
 

@@ -25,23 +25,23 @@ def _words(choice: tuple[str, ...], codes: np.ndarray) -> pa.Array:
 
 @dataclass
 class Tally:
-    """Counts and findings as lists of columns, one entry per answer; joined once at the end.
+    """Counts, and findings as lists of columns, one entry per answer, joined once at the end.
 
-    `counts` has rule, session, applicable, failed and not evaluable, as five rows, of the sessions where a rule applied.
+    `counts` has, by rule and session, how often it was applicable, failed and not evaluable.
     """
 
     sessions: int
-    counts: list[I64] = field(default_factory=lambda: [np.zeros((5, 0), np.int64)])
+    counts: dict[int, I64] = field(default_factory=dict)
     findings: list[Pending] = field(default_factory=list)
     levels: list[I64] = field(default_factory=list)
 
     def add(self, number: int, session: np.ndarray, weight: I64 | None, *masks: Bools) -> None:
         """Add the opportunities of these masks, applicable ones first, to the counts of their sessions."""
-        totals = np.stack([
-            np.bincount(session[mask], None if weight is None else weight[mask], self.sessions).astype(np.int64) for mask in masks
-        ])
-        counted = np.flatnonzero(totals[0])
-        self.counts.append(np.vstack([np.full(len(counted), number), counted, totals[:, counted]]))
+        if number not in self.counts:
+            self.counts[number] = np.zeros((3, self.sessions), np.int64)
+        for total, mask in zip(self.counts[number], masks, strict=True):
+            if mask.any():
+                total += np.bincount(session[mask], None if weight is None else weight[mask], self.sessions).astype(np.int64)
 
     def find(self, rule: Rule, failed: Pending) -> None:
         """Note findings of a rule."""
@@ -55,22 +55,34 @@ class Tally:
 
         `streams` are the sessions' ids, `opened` when they began.
         """
-        counts = np.concatenate(self.counts, axis=1)
-        if before.num_rows:
-            codes = [pc.index_in(before.column(name), value_set=of) for name, of in (("rule_id", IDS), ("stream_id", streams))]
-            numbers = [before.column(name) for name in ("applicable", "failed", "not_evaluable")]
-            counts = np.concatenate([counts, np.stack([column.to_numpy() for column in (*codes, *numbers)]).astype(np.int64)], axis=1)
-        pairs, inverse = np.unique(counts[1] * len(RULES) + counts[0], return_inverse=True)
-        sums = np.zeros((3, len(pairs)), np.int64)
-        for which in range(3):
-            np.add.at(sums[which], inverse, counts[2 + which])
-        session, rule = np.divmod(pairs, len(RULES))
-        applicable, failed, unevaluable = sums
+        counts = self._with(before, streams)
+        rules = np.array(sorted(counts), np.int64)
+        sums = np.stack([counts[rule] for rule in rules.tolist()]) if len(rules) else np.zeros((0, 3, self.sessions), np.int64)
+        session, rule = np.nonzero(np.ascontiguousarray(sums[:, 0].T))
+        applicable, failed, unevaluable = sums[rule, :, session].T
+        rule = rules[rule]
         keys, passed = [streams.take(pa.array(session)), IDS.take(pa.array(rule))], applicable - failed - unevaluable
         columns = [*keys, applicable, passed, failed, unevaluable, opened.take(pa.array(session))]
         table = pa.table(columns, schema=COMPLIANCE.arrow)
+        if closing.all():
+            return table, COUNTS.empty_table()
         closed = pa.array(closing[session], pa.bool_())
         return table.filter(closed), table.filter(pc.invert(closed)).select(COUNTS.names).cast(COUNTS)
+
+    def _with(self, before: pa.Table, streams: pa.Array) -> dict[int, I64]:
+        """The counts, and those of earlier steps (COUNTS)."""
+        if not before.num_rows:
+            return self.counts
+        codes = (pc.index_in(before.column(name), value_set=of) for name, of in (("rule_id", IDS), ("stream_id", streams)))
+        rule, session = (column.to_numpy().astype(np.int64) for column in codes)
+        numbers = np.stack([before.column(name).to_numpy() for name in ("applicable", "failed", "not_evaluable")]).astype(np.int64)
+        counts = dict(self.counts)
+        for number in np.unique(rule).tolist():
+            mine = np.flatnonzero(rule == number)
+            counts[number] = counts[number].copy() if number in counts else np.zeros((3, self.sessions), np.int64)
+            for total, values in zip(counts[number], numbers, strict=True):
+                np.add.at(total, session[mine], values[mine])
+        return counts
 
     def compliance_findings(self, streams: pa.Array) -> pa.Table:
         """The table compliance_findings, by session, rule, direction and offset."""

@@ -55,12 +55,12 @@ def _goes_on(ctx: RuleContext, pending: Pending) -> Decision:
     )
     limit = np.where(pending.receiver == SERVER, by_client, by_server)
     receivers, which = np.unique(pending.session * np.int64(2) + pending.receiver, return_inverse=True)
-    bounds = np.searchsorted(np.sort(which), np.arange(1, len(receivers)))
+    bounds, at_ns = np.searchsorted(np.sort(which), np.arange(1, len(receivers))), ctx.frames.ts_ns
     for one, mine in zip(receivers.tolist(), np.split(np.argsort(which, kind="stable"), bounds), strict=True):
         session, receiver = divmod(one, 2)
         frames = np.arange(d.starts[session], d.starts[session + 1])
         spoke = frames[speech[frames] & (d.side[frames] == receiver)]
-        found = np.append(spoke, -1)[np.searchsorted(np.maximum.accumulate(d.at_ns[spoke]), limit[mine], side="right")]
+        found = np.append(spoke, -1)[np.searchsorted(np.maximum.accumulate(at_ns[spoke]), limit[mine], side="right")]
         failed[mine] = (found >= 0) & (d.ordinal[found] - pending.other_key[mine] <= RETENTION if len(d) else False)
         latest[mine] = d.ordinal[frames].max(initial=0)
     late = latest - pending.other_key > RETENTION

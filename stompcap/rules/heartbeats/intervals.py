@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.codes import CLIENT, SERVER
-from stompcap.columns import I64, coded, flat, truth
+from stompcap.columns import I64, coded, first_above, flat, truth
 from stompcap.rules.context import RuleContext
 from stompcap.rules.errors.consequences import of_heartbeats
 from stompcap.rules.record import Chapter, Judged, Units
@@ -54,20 +54,15 @@ def session_of(ctx: RuleContext, table: pa.Table) -> I64:
 
 def gap_units(ctx: RuleContext, side: I64, session: I64, since_ns: I64) -> Units:
     """Gaps as units: each lies behind the octet that came last before it, looked up in the direction's rows."""
-    raw = ctx.raw
+    raw, rows = ctx.raw, ctx.by_time
     offset = np.zeros(len(session), np.int64)
-    mine = np.flatnonzero(raw.first_ns >= 0)
-    if len(session) and len(mine):
-        direction, wanted = raw.session[mine] * np.int64(2) + raw.side[mine], session * 2 + side
-        order = np.lexsort((raw.offset[mine], raw.last_ns[mine], direction))
-        rows, direction = mine[order], direction[order]
-        keys = np.empty(len(rows) + len(session), [("direction", np.int64), ("ns", np.int64)])
-        keys["direction"] = np.concatenate([direction, wanted])
-        keys["ns"] = np.concatenate([raw.last_ns[rows], since_ns])
-        before = np.searchsorted(keys[: len(rows)], keys[len(rows) :], side="right") - 1
+    if len(session) and len(rows):
+        direction, wanted = raw.direction[rows], session * np.int64(2) + side
+        begin, end = (np.searchsorted(direction, wanted, which) for which in ("left", "right"))
+        behind = first_above(wanted, since_ns, direction, raw.last_ns[rows])
+        before = np.where(behind < 0, end, behind) - 1
         last = rows[np.maximum(before, 0)]
-        known = (before >= 0) & (direction[np.maximum(before, 0)] == wanted)
-        offset = np.where(known, raw.offset[last] + raw.length[last], 0)
+        offset = np.where(before >= begin, raw.offset[last] + raw.length[last], 0)
     return Units(session.astype(np.int64), side, offset, since_ns, ctx.sessions.version[session])
 
 
