@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import base64
+import binascii
 import hashlib
 import ipaddress
 import socket
 from collections.abc import Mapping
 from typing import Any
+
+import pyarrow as pa
+
+from stompcap.columns import U8
 
 MAPPED = bytes(10) + b"\xff\xff"
 TCP = 6
@@ -18,6 +22,13 @@ def text(address: bytes) -> str:
     if len(address) == 4 or address.startswith(MAPPED):
         return socket.inet_ntop(socket.AF_INET, address[-4:])
     return socket.inet_ntop(socket.AF_INET6, address)
+
+
+def texts(addresses: U8) -> pa.StringArray:
+    """Addresses, 16 octets a row, as text; each different one is put in words once."""
+    kind = pa.binary(addresses.shape[1])
+    coded = pa.Array.from_buffers(kind, len(addresses), [None, pa.py_buffer(addresses.tobytes())]).dictionary_encode()
+    return pa.array([text(one) for one in coded.dictionary.to_pylist()], pa.string()).take(coded.indices)
 
 
 def endpoints_of(stream: Mapping[str, Any]) -> tuple[bytes, bool]:
@@ -38,4 +49,10 @@ def community_id(endpoints: bytes) -> str:
     if (low, low_port) > (high, high_port):
         low, low_port, high, high_port = high, high_port, low, low_port
     digest = hashlib.sha1(b"\0\0" + low + high + bytes((TCP, 0)) + low_port + high_port, usedforsecurity=False).digest()
-    return "1:" + base64.b64encode(digest).decode()
+    return "1:" + binascii.b2a_base64(digest, newline=False).decode()
+
+
+def community_ids(endpoints: U8) -> pa.StringArray:
+    """That of each row of 36 octets."""
+    octets, width = endpoints.tobytes(), endpoints.shape[1]
+    return pa.array([community_id(octets[at : at + width]) for at in range(0, len(octets), width)], pa.string())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stompcap.assembly import addresses
 from stompcap.assembly.rows import as_table, constant
@@ -40,8 +41,7 @@ def stream_rows(
     """
     s = reassembly.streams
     low_is_client = client[which] == 0
-    low = [addresses.text(bytes(address)) for address in s.low[which]]
-    high = [addresses.text(bytes(address)) for address in s.high[which]]
+    low, high = addresses.texts(s.low[which]), addresses.texts(s.high[which])
     ends = np.concatenate((s.low[which], _port(s.low_port[which]), s.high[which], _port(s.high_port[which])), axis=1)
     first, last = s.first_ns[which], s.last_ns[which]
     closer = np.where(s.closed_by[which] < 0, -1, np.where(s.closed_by[which] == 2, 2, s.closed_by[which] ^ client[which]))
@@ -50,14 +50,14 @@ def stream_rows(
     columns: dict[str, pa.Array] = {
         "stream_id": s.stream_id.take(pa.array(which)),
         "source": constant(source, which.size),
-        "client_ip": pa.array(_either(low_is_client, low, high), pa.string()),
+        "client_ip": pc.if_else(pa.array(low_is_client), low, high),
         "client_port": pa.array(np.where(low_is_client, s.low_port[which], s.high_port[which])),
-        "server_ip": pa.array(_either(low_is_client, high, low), pa.string()),
+        "server_ip": pc.if_else(pa.array(low_is_client), high, low),
         "server_port": pa.array(np.where(low_is_client, s.high_port[which], s.low_port[which])),
         **_origins(which, summaries),
-        "community_id": pa.array([addresses.community_id(bytes(end)) for end in ends], pa.string()),
-        "encapsulation": pa.array([encapsulation(outer) for outer in s.outer[which].tolist()], pa.string()),
-        "vlan": pa.array([vlan_ids(outer) for outer in s.outer[which].tolist()], pa.string()),
+        "community_id": addresses.community_ids(ends),
+        "encapsulation": _spelled(s.outer[which], encapsulation),
+        "vlan": _spelled(s.outer[which], vlan_ids),
         "transport": worded(transport[which], words.TRANSPORTS),
         "protocol": worded(protocol[which], words.PROTOCOLS),
         "first_ns": pa.array(first),
@@ -95,7 +95,7 @@ def _round_trips(s: Streams, which: I64) -> dict[str, pa.Array]:
 
 def _origins(which: I64, summaries: Mapping[int, Sequence[Summary]]) -> dict[str, pa.Array]:
     """Who opened the connections, where a layer says so."""
-    found = [origin_of(summaries.get(stream, ())) for stream in which.tolist()]
+    found = [origin_of(summaries[stream]) if stream in summaries else None for stream in which.tolist()]
     return {
         "origin_ip": pa.array([addresses.text(one.address) if one and one.address else None for one in found], pa.string()),
         "origin_port": pa.array([one and one.port for one in found], pa.int32()),
@@ -185,9 +185,10 @@ def _bounds(least_ns: I64, most_ns: I64, client: I8, timed: Bools) -> dict[str, 
     }
 
 
-def _either(mask: Bools, yes: list[str], no: list[str]) -> list[str]:
-    """Element by element from one list or the other."""
-    return [a if m else b for m, a, b in zip(mask.tolist(), yes, no, strict=True)]
+def _spelled(outer: I64, spell: Callable[[int], str | None]) -> pa.Array:
+    """What `spell` says of each number, of which there are few different ones."""
+    different, which = np.unique(outer, return_inverse=True)
+    return pa.array([spell(one) for one in different.tolist()], pa.string()).take(pa.array(which))
 
 
 def _port(ports: I32) -> U8:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
 from stompcap import codes
 from stompcap.capture.outer import keyed_ids
-from stompcap.columns import I8, I32, I64, U8
+from stompcap.columns import I8, I32, I64, U8, Bools
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.history import spell
@@ -49,7 +50,7 @@ def as_streams(state: I64, letters: U8, tallies: I64, ends: U8, source: str) -> 
         initiator=state[:, s.INITIATOR].astype(np.int8),
         syn_seen=state[:, s.SYN_SEEN] != 0,
         synack_seen=state[:, s.SYNACK_SEEN] != 0,
-        history=[spell(letters[i, : state[i, s.LETTERS]].tobytes(), gap[i] > 0) for i in range(n)],
+        history=_histories(letters, state[:, s.LETTERS], gap > 0),
         close_kind=state[:, s.CLOSE_KIND].astype(np.int8),
         closed_by=_closers(state, own),
         rst_by=(state[:, s.RST_BY] - 1).astype(np.int8),
@@ -66,6 +67,18 @@ def as_streams(state: I64, letters: U8, tallies: I64, ends: U8, source: str) -> 
         after_idle=state[:, s.AFTER_IDLE] != 0,
         sides=sides,
     )
+
+
+def _histories(letters: U8, counts: I64, gaps: Bools) -> list[str]:
+    """The histories of connections, of which many are alike; a row has so many letters."""
+    octets, width = letters.tobytes(), letters.shape[1]
+    columns = zip(range(0, len(octets), width), counts.tolist(), *gaps.T.tolist(), strict=True)
+    return [_spelled(octets[at : at + count], low, high) for at, count, low, high in columns]
+
+
+@lru_cache(maxsize=1 << 12)
+def _spelled(codes: bytes, *gaps: bool) -> str:
+    return spell(codes, gaps)
 
 
 def _between(state: I64, since: int, times: int, until: int) -> I64:
@@ -112,14 +125,17 @@ def stream_ids(source: str, ends: U8, ts_ns: I64, seq: I64, vlans: I64, numbers:
     same, as in captures without times; 0 for the first of them.
     """
     tails = np.stack([ts_ns, seq], axis=1).astype(">i8")
+    rows = np.concatenate([ends, tails.view(np.uint8).reshape(len(ends), -1)], axis=1)
+    width, octets = rows.shape[1], rows.tobytes()
+    of_vlans, of_numbers = vlans.tolist(), [0] * len(ends) if numbers is None else numbers.tolist()
     known = hashlib.blake2b(source.encode() + b"\0", digest_size=10)
-    ids = []
-    for i in range(len(ends)):
+    digests = []
+    for i, (vlan, number) in enumerate(zip(of_vlans, of_numbers, strict=True)):
         digest = known.copy()
-        digest.update(ends[i].tobytes() + tails[i].tobytes())
-        if vlans[i]:
-            digest.update(int(vlans[i]).to_bytes(8, "big"))
-        if numbers is not None and numbers[i]:
-            digest.update(int(numbers[i]).to_bytes(4, "big"))
-        ids.append(digest.hexdigest())
-    return pa.array(ids, pa.string())
+        digest.update(octets[i * width : (i + 1) * width])
+        if vlan:
+            digest.update(vlan.to_bytes(8, "big"))
+        if number:
+            digest.update(number.to_bytes(4, "big"))
+        digests.append(digest.hexdigest())
+    return pa.array(digests, pa.string())

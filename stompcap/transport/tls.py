@@ -55,11 +55,12 @@ class Tls:
     def begins(self, octets: Octets, runs: Runs) -> Bools:
         """Per direction, whether its first octets are a hello or, where the beginning was not captured, records."""
         found = np.zeros(runs.synced.size, np.bool_)
-        directions, first = np.unique(runs.direction, return_index=True)
-        for direction, run in zip(directions.tolist(), first.tolist(), strict=True):
-            begin = int(runs.position[run])
-            mine = octets[begin : begin + int(runs.length[run])]
-            found[direction] = _hello(mine) or (not (runs.synced[direction] and runs.offset[run] == 0) and _records(mine))
+        direction, first = np.unique(runs.direction, return_index=True)
+        begin, length = runs.position[first], runs.length[first]
+        found[direction] = _hellos(octets, begin, length)
+        midway = ~found[direction] & ~(runs.synced[direction] & (runs.offset[first] == 0))
+        for run in np.flatnonzero(midway).tolist():
+            found[direction[run]] = _records(octets[begin[run] : begin[run] + length[run]])
         return found
 
     def transport(self, below: int) -> int:
@@ -111,12 +112,13 @@ def _first_alone(octets: Octets, count: int) -> Octets:
     return found
 
 
-def _hello(first: Octets) -> bool:
-    """Whether these octets begin a record with a hello."""
-    if len(first) < HEAD + 2:
-        return False
-    kind, major, minor, message, high = (int(first[at]) for at in (0, 1, 2, HEAD, HEAD + 1))
-    return kind == 22 and major == 3 and minor <= 4 and message in (CLIENT_HELLO, SERVER_HELLO) and high <= 1
+def _hellos(octets: Octets, begin: I64, length: I64) -> Bools:
+    """Which of these stretches of octets begin a record with a hello."""
+    found = length >= HEAD + 2
+    at = begin[found]
+    kind, major, minor, message, high = (octets[at + into] for into in (0, 1, 2, HEAD, HEAD + 1))
+    found[found] = (kind == 22) & (major == 3) & (minor <= 4) & ((message == CLIENT_HELLO) | (message == SERVER_HELLO)) & (high <= 1)
+    return found
 
 
 def _records(first: Octets) -> bool:

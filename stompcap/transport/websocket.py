@@ -27,6 +27,7 @@ from stompcap.transport.websocket_connection import KEEPS, REFUSED, Connection
 from stompcap.transport.websocket_found import begins_midstream
 from stompcap.transport.websocket_stored import masked
 
+MOST_LETTERS = 10  # of the first word of http.FIRST_WORDS, behind which there is a blank
 ASKS = re.compile(rb"(?i)\nupgrade[ \t]*:[^\r\n]*websocket")
 
 
@@ -40,8 +41,9 @@ class WebSocket:
     def begins(self, octets: Octets, runs: Runs) -> Bools:
         """Per direction, whether it asks for WebSocket or answers so, or its octets are frames."""
         found = np.zeros(runs.synced.size, np.bool_)
-        ruled_out = np.zeros(runs.synced.size, np.bool_)
-        columns = (one.tolist() for one in (runs.direction, runs.position, runs.length, runs.offset))
+        ruled_out = _without_words(octets, runs)
+        rows = np.flatnonzero(~ruled_out[runs.direction])
+        columns = (one[rows].tolist() for one in (runs.direction, runs.position, runs.length, runs.offset))
         for direction, begin, length, offset in zip(*columns, strict=True):
             if found[direction] or ruled_out[direction] or not length:
                 continue
@@ -101,6 +103,16 @@ class WebSocket:
     def masked(self, kept: Arrays, secrets: frozenset[bytes]) -> Arrays:
         """What it keeps, without secrets."""
         return masked(kept, secrets)
+
+
+def _without_words(octets: Octets, runs: Runs) -> Bools:
+    """Per direction, whether its true beginning has no blank where http.FIRST_WORDS has one, as nearly all of STOMP."""
+    first = np.flatnonzero(runs.synced[runs.direction] & (runs.offset == 0) & (runs.length > 0))
+    into = np.arange(np.int64(MOST_LETTERS + 1))
+    blank = octets[np.minimum(runs.position[first][:, None] + into, octets.size - 1)] == ord(" ")
+    found = np.zeros(runs.synced.size, np.bool_)
+    found[runs.direction[first]] = ~(blank & (into < runs.length[first][:, None])).any(axis=1)
+    return found
 
 
 def _pair(values: I64) -> tuple[int, int]:
