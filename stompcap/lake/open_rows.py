@@ -111,10 +111,14 @@ class _FilesOf:
         found = pc.index_in(rows.column(ID).combine_chunks(), value_set=self.ids).fill_null(-1).to_numpy()
         numbers = np.where(found < 0, -1, self.numbers[found])
         order = np.argsort(numbers, kind="stable")
+        order = order[np.searchsorted(numbers[order], 0) :]
+        if not len(order):
+            return
         there, begins = np.unique(numbers[order], return_index=True)
-        for number, of_it in zip(there.tolist(), np.split(order, begins[1:]), strict=True):
-            if number >= 0:
-                yield number, rows if len(of_it) == len(rows) else rows.take(pa.array(of_it))
+        if len(there) != 1 or len(order) != len(rows):
+            rows = rows.take(pa.array(order))  # at once, for each take copies columns in several chunks as a whole
+        for number, begin, end in zip(there.tolist(), begins.tolist(), [*begins[1:].tolist(), len(order)], strict=True):
+            yield number, rows.slice(begin, end - begin)
 
 
 class OpenWriter:

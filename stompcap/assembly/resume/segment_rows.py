@@ -33,11 +33,11 @@ def of_segments(
     kept: KeptOctets, rows: I64, stream_ids: pa.Array, role: I8, capture_ids: pa.Array, source: str,
     more: Mapping[str, pa.Array] | None = None,
 ) -> pa.Table:
-    """Rows of table stream_state for these rows of `kept.segments`: of each its stream's id, and the role of its sender.
+    """Rows of table stream_state for these rows of `kept.segments`, ascending: of each its stream's id, and the role of its sender.
 
     `more` has the columns that tell when their flows are over, and where their octets stand in raw_frames.
     """
-    chosen = kept.segments.take(pa.array(rows))
+    chosen = kept.segments if len(rows) == kept.segments.num_rows else kept.segments.take(pa.array(rows))
     file_offset = column(chosen, "file_offset")
     columns = {name: chosen.column(name) for name in HEADERS} | {other: chosen.column(name) for name, other in RENAMED.items()}
     columns |= {
