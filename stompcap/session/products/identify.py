@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.columns import flat, integers, truth
 from stompcap.session.products.fingerprints import AGENTS, CLIENTS, GOOD, LEAD, SERVER_NAMES, SERVERS, Mark
 from stompcap.session.products.traits import Traits
 
@@ -22,9 +23,11 @@ def weigh(traits: Traits, marks: Sequence[Mark]) -> pa.Array:
     """The product that each session's traits speak for, null where none does well enough."""
     products = list(dict.fromkeys(mark.product for mark in marks))
     scores = np.zeros((len(products), len(traits[marks[0].trait])), np.int64)
+    different = {trait: flat(traits[trait]).dictionary_encode() for trait in dict.fromkeys(mark.trait for mark in marks)}
+    which = {trait: integers(coded.indices) for trait, coded in different.items()}  # -1 for null, of which the last entry is said
     for mark in marks:
-        found = pc.fill_null(pc.match_substring_regex(traits[mark.trait], mark.pattern), False)
-        scores[products.index(mark.product)] += mark.weight * found.to_numpy(zero_copy_only=False)
+        found = truth(pc.match_substring_regex(different[mark.trait].dictionary, mark.pattern))
+        scores[products.index(mark.product)] += mark.weight * np.append(found, False)[which[mark.trait]]
     ordered = np.sort(scores, axis=0)
     sure = (ordered[-1] >= GOOD) & (ordered[-1] - ordered[-2] >= LEAD)
     return pa.array(products, pa.string()).take(pa.array(np.argmax(scores, axis=0), mask=~sure))
