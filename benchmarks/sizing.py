@@ -29,7 +29,7 @@ from rich.table import Table
 from benchmarks.measure import tree
 
 GIGA = 1_000_000_000
-INTERVAL_S = 0.2
+INTERVAL_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,9 @@ def main() -> None:
     parser.add_argument("--master", action="append", help="of Spark; repeatable (default: local[*])")
     parser.add_argument("--json", type=Path, help="write what was measured there as well")
     wanted = parser.parse_args()
-    found = {master: [taken(capture, master) for capture in wanted.captures] for master in wanted.master or ["local[*]"]}
-    console = Console(width=130)
-    for master, runs in found.items():
+    console, found = Console(width=130), dict[str, list[Taken]]()
+    for master in wanted.master or ["local[*]"]:
+        runs = found[master] = [taken(capture, master) for capture in wanted.captures]
         console.print(shown(master, runs))
         largest = sorted(runs[-1].tables.items(), key=lambda one: -one[1])[:12]
         console.print("MB of the lake: " + ", ".join(f"{name} {size / 1e6:,.1f}" for name, size in largest))

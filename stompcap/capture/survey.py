@@ -121,7 +121,8 @@ def _in_one_pass(
     walk, decoder = Walk(capture), Decoder(tunnels=tunnels)
     if isinstance(capture, Ranged):
         capture.sliding = digest.to
-    count, path, size, continues = _Count(whole), capture.path, capture.size, None
+    carry = whole or isinstance(capture, Ranged)  # as stompcap.spark.workers.read has it
+    count, path, size, continues = _Count(carry), capture.path, capture.size, None
     cuts = Cuts(path, size, NO_END if whole else split_octets)
     ahead = [] if whole else sorted(known, key=lambda one: -one.used_octets)
     used_octets, used_sha256 = 0, digest.hex()
@@ -138,7 +139,7 @@ def _in_one_pass(
         while ahead and ahead[-1].used_octets <= used_octets:
             one = ahead.pop()
             if one.used_octets == used_octets == walk.reached.offset and one.used_sha256 == digest.hex():
-                continues, count = one.capture_id, _Count(whole)
+                continues, count = one.capture_id, _Count(carry)
                 cuts.restart(walk.reached, decoder.defragmenter)
         cuts.offer(walk.reached, decoder.defragmenter)
         walk.stop = _next(cuts, ahead)

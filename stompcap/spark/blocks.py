@@ -21,8 +21,8 @@ ROWS = 65_536
 OCTETS = 1 << 24
 BLOCK_ROWS = 256
 """Segments of a block, on average, below which what a block costs by itself, some 2 kB and 40 microseconds, shows."""
-MOST = 8
-"""How many times ROWS or OCTETS are gathered for many tasks."""
+MOST, MOST_OCTETS = 8, 1 << 26
+"""How many times ROWS are gathered for many tasks, and how many octets at most: Spark takes the blocks made of them in one piece."""
 
 
 def gathered(batches: Iterable[pa.RecordBatch], tasks: int = 1) -> Iterator[pa.RecordBatch]:
@@ -31,7 +31,7 @@ def gathered(batches: Iterable[pa.RecordBatch], tasks: int = 1) -> Iterator[pa.R
     rows = octets = 0
     times = max(1, min(MOST, tasks * BLOCK_ROWS // ROWS))
     for batch in batches:
-        if held and (rows + len(batch) > times * ROWS or octets + batch.nbytes > times * OCTETS):
+        if held and (rows + len(batch) > times * ROWS or octets + batch.nbytes > min(times * OCTETS, MOST_OCTETS)):
             yield pa.concat_batches(held)
             held, rows, octets = [], 0, 0
         held.append(batch)

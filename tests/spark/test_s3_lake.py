@@ -22,7 +22,7 @@ from tests.e2e.truth import DATA
 from tests.lakes.make import MANY
 from tests.lakes.older import unpacked
 from tests.lakes.wire import write
-from tests.readme.lakes import differing, rows
+from tests.readme.lakes import WAY_IN, differing, rows
 from tests.s3 import Store, store
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -94,14 +94,26 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
         yield found
 
 
+def without_places(lake: Path | str) -> list[str]:
+    """The rows of stream_state in an order of their own, but for where captures have their octets."""
+    table = open_tables.at(location(str(lake), "stream_state")).to_pyarrow_table()
+    return sorted(map(repr, table.drop_columns([name for name in table.column_names if name in (*WAY_IN, "place")]).to_pylist()))
+
+
+def apart(there: str, here: Path | str) -> list[str]:
+    """The tables that differ; stream_state names places in captures that can be read again, which captures on a store are not."""
+    same = without_places(there) == without_places(here)
+    return [name for name in differing(there, here) if name != "stream_state" or not same]
+
+
 @pytest.mark.parametrize(("lake", "differ"), [("lake", ["stream_state"]), ("once", [])])
 def test_a_lake_there_is_that_on_disk(places: Places, lake: str, differ: list[str]) -> None:
     """By two runs, the second of which goes on with open connections, and by the stages one by one.
 
-    stream_state names places in captures that can be read again, which earlier captures on a store are not.
+    After the second, stream_state has octets there that on disk are read again.
     """
     assert rows(places.disk / lake, "frames")
-    assert differing(f"{places.remote}/{lake}", places.disk / lake) == differ
+    assert set(apart(f"{places.remote}/{lake}", places.disk / lake)) <= set(differ)
     results = open_tables.at(location(f"{places.remote}/{lake}", "quality_results")).to_pyarrow_table()
     assert results.num_rows
 
@@ -120,7 +132,7 @@ def test_a_lake_of_an_older_version_goes_on_there(places: Places, tmp_path: Path
     (tmp_path / "captures").mkdir()
     _, after = write(tmp_path / "captures", MANY[OLD])
     told = [places.stompcap("run", str(after), "--lake", where, "--json").stdout for where in (remote, str(lake))]
-    assert differing(remote, lake) == []
+    assert apart(remote, lake) == []
     assert len(rows(lake, "frames")) > len(before)
     there, here = (json.loads(one)["warnings"] for one in told)
     assert there == here
@@ -144,7 +156,7 @@ def test_it_is_maintained_and_forgotten_there(places: Places) -> None:
         places.stompcap("forget", "--lake", lake, "--login", login, "--yes")
         places.stompcap("maintain", "--lake", lake, "--retain-hours", "0")
     assert login not in _logins(lakes[0])
-    assert differing(*lakes) == []
+    assert apart(*lakes) == []
     for table in TABLES:
         named = {file.name for file in data_files.of(open_tables.at(location(lakes[0], table)))}
         listed = places.s3.client.list_objects_v2(Bucket="bucket", Prefix=f"once/{table}/").get("Contents", [])
@@ -164,7 +176,7 @@ def test_two_runs_at_once_add_a_capture_once(places: Places) -> None:
     assert [one.returncode for one in runs] == [0, 0], said
     assert sorted(bool(json.loads(out)["rows"]) for out, _ in said) == [False, True]
     places.stompcap("run", "captures/first.pcap", "--lake", "alone", "--quiet")
-    assert differing(f"{places.remote}/both", places.disk / "alone") == []
+    assert apart(f"{places.remote}/both", places.disk / "alone") == []
 
 
 def test_a_run_that_finds_it_held_ends_with_5(places: Places) -> None:

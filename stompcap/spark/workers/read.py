@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stompcap.progress import Meter
-from stompcap.spark.blocks import pack, reported
+from stompcap.spark.blocks import ROWS, pack, reported
 from stompcap.spark.workers.worker import Batches, freeze_loaded
 from stompcap.tasks.failures import Failures
 
@@ -41,12 +41,25 @@ class Read:
             yield reported(failures)
 
     def _read(self, task: int, failures: Failures) -> Batches:
-        from stompcap import capture
-
         for rank, split in self.packs[task]:
             try:
-                for batch in capture.read_segments(split, rank, vlan=self.vlan, tunnels=self.tunnels):
+                for batch in self._segments(split, rank):
                     yield self.reread.of(batch, rank) if self.reread else batch
             except Exception as error:  # noqa: BLE001 - as in `examined`
                 failures.note(rank, error)
             self.meter.add("read", task, split.octets)
+
+    def _segments(self, split: Split, rank: int) -> Batches:
+        """As `capture.read_segments`, but the payload of a remote capture travels with its segments.
+
+        The flows of a task lie all over a capture: in ranges, each look at their octets would fetch nearly all of it again.
+        """
+        from stompcap.capture.remote import Ranged
+        from stompcap.capture.segments import read, segment_batch
+
+        source, batches = read(split, ROWS, vlan=self.vlan, tunnels=self.tunnels)
+        carry = source.compression is not None or isinstance(source, Ranged)
+        for batch in batches:
+            source.release(batch.records.begin, batch.records.end)
+            if batch.used:
+                yield segment_batch(batch, rank, carry=carry, base=source.base)
