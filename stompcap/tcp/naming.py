@@ -125,7 +125,7 @@ def stream_ids(source: str, ends: U8, ts_ns: I64, seq: I64, vlans: I64, numbers:
     same, as in captures without times; 0 for the first of them.
     """
     tails = np.stack([ts_ns, seq], axis=1).astype(">i8")
-    rows = np.concatenate([ends, tails.view(np.uint8).reshape(len(ends), -1)], axis=1)
+    rows = np.concatenate([ends, tails.view(np.uint8).reshape(len(ends), tails.itemsize * 2)], axis=1)
     width, octets = rows.shape[1], rows.tobytes()
     of_vlans, of_numbers = vlans.tolist(), [0] * len(ends) if numbers is None else numbers.tolist()
     known = hashlib.blake2b(source.encode() + b"\0", digest_size=10)
