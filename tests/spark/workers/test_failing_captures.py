@@ -12,6 +12,7 @@ import pytest
 
 from stompcap import capture
 from stompcap.assembly import Assembly
+from stompcap.capture import segments
 from stompcap.capture.segments import Decoder
 from stompcap.errors import CaptureError, NoCapture, UsageError
 from stompcap.options import Options
@@ -109,7 +110,7 @@ def test_nothing_fails(tmp_path: Path) -> None:
 
 def test_a_capture_that_cannot_be_read_by_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = CAPTURES[2].name
-    monkeypatch.setattr(capture, "read_segments", failing(capture.read_segments, lambda split, *_: name in split.path, ValueError(SECRET)))
+    monkeypatch.setattr(segments, "read", failing(segments.read, lambda split, *_: name in split.path, ValueError(SECRET)))
     _, failures = manifest(tmp_path)
     assert set(failures) == {2}
     assert "ValueError" in failures[2]
