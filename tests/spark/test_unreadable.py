@@ -36,19 +36,10 @@ SECRET = "hunter2"
 class Fails(Read):
     """Fails at one capture, behind its first segments, on whatever worker it runs."""
 
-    def __call__(self, batches: Batches) -> Batches:
-        read = capture.read_segments
-
-        def failing(split: capture.Split, *arguments: Any, **named: Any) -> Batches:
-            yield from read(split, *arguments, **named)
-            if Path(split.path).name in (BAD.name, AGAIN):
-                raise KeyError(SECRET)
-
-        capture.read_segments = failing
-        try:
-            yield from super().__call__(batches)
-        finally:
-            capture.read_segments = read
+    def _segments(self, split: capture.Split, rank: int) -> Batches:
+        yield from super()._segments(split, rank)
+        if Path(split.path).name in (BAD.name, AGAIN):
+            raise KeyError(SECRET)
 
 
 def run(spark: SparkSession, lake: Path, *paths: Path, **options: Any) -> Result:
