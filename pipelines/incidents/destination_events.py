@@ -63,7 +63,6 @@ EXPLAINED = f"""
 """Minutes of destinations in which a consumer is the reason: it is slow, stalled, or in a loop."""
 
 
-
 def _around(relation: str, minute: str) -> str:
     """The minutes that the rows of a relation may explain, one by one: a comparison of each with each is dear where there are many."""
     near = f"SELECT DISTINCT source, destination_name, CAST({minute} AS BIGINT) AS at_minute FROM {relation}"
@@ -258,9 +257,8 @@ LEFT_ALONE = f"""
         FROM (
             SELECT m.source, 'destination' AS subject_kind, {_QUEUE} AS subject, m.server_product,
                    concat(m.destination_name, ' left') AS what, w.subject AS text, w.last_ns AS begin_ns, s.last_ns AS end_ns, s.first_ns,
-                   CAST({_COUNTING} AS BIGINT) AS messages, CAST({_COUNTING} AS DOUBLE) AS amount, {_first("s")},
-                   m.destination_name, CAST(m.served AS DOUBLE) AS before, CAST(m.backlog_change AS DOUBLE) AS backlog,
-                   {NO_NUMBER} AS late_s, m.since
+                   CAST({_COUNTING} AS BIGINT) AS messages, CAST({_COUNTING} AS DOUBLE) AS amount, {_first("s")}, m.destination_name,
+                   CAST(m.served AS DOUBLE) AS before, CAST(m.backlog_change AS DOUBLE) AS backlog, {NO_NUMBER} AS late_s, m.since
             FROM (SELECT *, max(CASE WHEN messages > 0 THEN minute END) OVER past AS since,
                          count(CASE WHEN messages > 0 THEN 1 END) OVER past AS served,
                          count(CASE WHEN sends > 0 AND messages = 0 THEN 1 END) OVER past AS unserved

@@ -39,8 +39,7 @@ lives AS (
                 THEN c.clock_difference_min_us * 1000 ELSE 0 END AS ahead_ns
     FROM streams c LEFT JOIN sessions s ON s.stream_id = c.stream_id
     LEFT JOIN (SELECT c.source, s.session FROM streams c JOIN sessions s ON s.stream_id = c.stream_id
-               WHERE s.server_product = 'ActiveMQ' AND s.session LIKE 'ID:%'
-               GROUP BY c.source, s.session HAVING count(*) = 1) n
+               WHERE s.server_product = 'ActiveMQ' AND s.session LIKE 'ID:%' GROUP BY c.source, s.session HAVING count(*) = 1) n
          ON n.source = c.source AND n.session = s.session AND s.server_product = 'ActiveMQ'
 )"""
 """Connections: of ActiveMQ its id, unless several have it, as where one is captured twice: then it names none of them; whether the
