@@ -57,7 +57,7 @@ class Lakes:
         path.write_bytes(FILE_HEADER + bytes(self._group.clone(number * self._clones)))
         lakes.create(str(lake))
         processor, began = _processor(), time.monotonic()
-        with open_tables.kept(str(lake)):  # as the command `run`
+        with open_tables.keep_open(str(lake)):  # as the command `run`
             result = execute(Job(lambda: self._spark, str(lake), Options()), STAGES, [str(path)])
             overview(str(lake), lambda: self._spark)
         cost.seconds.append(time.monotonic() - began)

@@ -86,7 +86,7 @@ def main() -> None:
 
 def rows(lake: str, name: str) -> int:
     """The rows of a table."""
-    return query.whole(lake, name).rows
+    return query.all_files(lake, name).rows
 
 
 if __name__ == "__main__":

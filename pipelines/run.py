@@ -51,7 +51,7 @@ def execute(
     """
     if "extract" not in stages:
         lakes.demand(job.lake)
-    with open_tables.kept(job.lake):
+    with open_tables.keep_open(job.lake):
         lakes.create(job.lake)
         with lock.held(job.lake, wait_s, job.progress):
             lakes.bring_up(job.lake)

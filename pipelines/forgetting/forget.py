@@ -54,7 +54,7 @@ class Forgotten:
 def count(job: Job, criteria: Criteria) -> Forgotten:
     """What `forget` would delete; the lake is only read."""
     found = Forgotten()
-    with open_tables.kept(job.lake):
+    with open_tables.keep_open(job.lake):
         job.progress.begin("searching for connections")
         for streams in parts(job.lake, criteria):
             found.connections += len(streams.ids)
@@ -114,7 +114,7 @@ def _take_out(job: Job, streams: removal.Streams, found: Forgotten) -> None:
 def _held(job: Job, wait_s: float) -> Iterator[None]:
     """Lock the lake, and add the tables and columns that it lacks because an older version made it."""
     lakes.demand(job.lake)
-    with open_tables.kept(job.lake), lock.held(job.lake, wait_s, job.progress):
+    with open_tables.keep_open(job.lake), lock.held(job.lake, wait_s, job.progress):
         for name in TABLES:  # files that runs have replaced go first, for the disk may be full
             if open_tables.is_there(location(job.lake, name)):
                 replaced.drop(job.lake, name)

@@ -18,7 +18,7 @@ from pyarrow import fs
 
 from stompcap.lake import tables as lakes
 from stompcap.lake.paths import filesystem, location
-from stompcap.lake.query import opened, whole
+from stompcap.lake.query import all_files, opened
 from stompcap.lake.removal import Streams
 
 if TYPE_CHECKING:
@@ -110,6 +110,6 @@ def _streams(rows: Iterable[Mapping[str, Any]]) -> Streams | None:
 
 def _rows(lake: str, sql: str, named: pa.Table | None = None) -> list[dict[str, Any]]:
     more = {} if named is None else {"named": named}
-    with opened({"streams": whole(lake, "streams"), **more}) as database:
+    with opened({"streams": all_files(lake, "streams"), **more}) as database:
         rows: list[dict[str, Any]] = database.sql(sql).to_arrow_table().to_pylist()
     return rows

@@ -62,7 +62,7 @@ def _captures(lake: str, before: Moment) -> tuple[pa.Table, int]:
     held = lakes.small(lake, "captures")
     moment = _ns(before)
     sql = f"SELECT source, min(first_ns) AS first FROM streams WHERE last_ns >= {moment} GROUP BY source"  # noqa: S608  a number
-    files = query.whole(lake, "streams")
+    files = query.all_files(lake, "streams")
     remain = {row["source"]: row["first"] for row in query.in_process({"streams": files}, [Query("first", (), sql)])["first"].to_pylist()}
     paths, changed = [], 0
     for row in held.select(["path", "source", "last_ns"]).to_pylist():

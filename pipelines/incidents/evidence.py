@@ -36,7 +36,7 @@ def find_packets(lake: str, frames: Sequence[Frame]) -> dict[Frame, dict[str, An
     values = {name: [frame[number] for frame in frames] for number, name in enumerate(columns)}
     wanted = pa.table(values, schema=pa.schema([("stream_id", pa.string()), ("direction", pa.string()), ("stream_offset", pa.int64())]))
     raw_frames = _files(lake, "raw_frames", [frame[0] for frame in frames])
-    tables = {"raw_frames": raw_frames, "captures": query.whole(lake, "captures"), "wanted": wanted}
+    tables = {"raw_frames": raw_frames, "captures": query.all_files(lake, "captures"), "wanted": wanted}
     with query.opened(tables) as database:
         sql = """SELECT w.stream_id, w.direction, w.stream_offset, c.path, r.first_packet FROM wanted w
                  JOIN raw_frames r USING (stream_id, direction, stream_offset) JOIN captures c ON c.capture_id = r.first_capture_id
@@ -48,10 +48,10 @@ def find_packets(lake: str, frames: Sequence[Frame]) -> dict[Frame, dict[str, An
 def _files(lake: str, table: str, streams: Sequence[str]) -> Files:
     """The files that may have frames of these connections: none lies before the first packet of them all."""
     wanted = pa.table({"stream_id": pa.array(streams, pa.string())})
-    with query.opened({"streams": query.whole(lake, "streams"), "wanted": wanted}) as database:
+    with query.opened({"streams": query.all_files(lake, "streams"), "wanted": wanted}) as database:
         sql = "SELECT min(first_ts) FROM streams WHERE stream_id IN (SELECT stream_id FROM wanted)"
         [(first,)] = database.sql(sql).fetchall()
     if first is None:
-        return query.whole(lake, table)
+        return query.all_files(lake, table)
     files = data_files.of(open_tables.table(location(lake, table)), ["first_ts"])
     return Files.of(table, data_files.overlapping(files, ["first_ts"], [(first, LAST)], timeless=True))

@@ -1,6 +1,6 @@
 """Keeps table incidents up to date: made again, from some moment on, where one of the tables that it is made of has changed.
 
-Which events are of an incident is told by what is near in time, so that many runs give what one gives, whatever comes late or goes.
+Which events are of an incident is described by what is near in time, so that many runs give what one gives, whatever comes late or goes.
 A commit notes the versions of the tables that it was made from.
 """
 
@@ -20,7 +20,7 @@ from pipelines.incidents.kinds import KINDS, MINUTE, TABLES
 from pipelines.incidents.possible import possible, questions
 from pipelines.incidents.window import Window, window
 from stompcap.incidents.facts import Facts
-from stompcap.incidents.said import said
+from stompcap.incidents.summary import summarise
 from stompcap.lake import delta_log, open_tables, query
 from stompcap.lake.commits import SOURCE, CommitInfo, replace_files, replace_where
 from stompcap.lake.paths import location
@@ -61,7 +61,7 @@ def made(lake: str, since: Window | None = None) -> pa.Table:
     However large it is, DuckDB answers, which makes once what several kinds are told by, and has room on the disk; Spark would plan each
     relation anew wherever one is named, and takes a hundred times as long.
     """
-    tables = {name: query.whole(lake, name) for name in TABLES} | (since.parts(lake) if since is not None else {})
+    tables = {name: query.all_files(lake, name) for name in TABLES} | (since.parts(lake) if since is not None else {})
     asked = questions(KINDS)
     kinds = possible(KINDS, query.in_process({one.name: tables[one.name] for one in asked}, asked).values())
     if not kinds:
@@ -81,16 +81,16 @@ def incident(samples: Sequence[Row], totals: dict[str, int]) -> Row:
     names = ("kind", "subject_kind", "subject", "source", "begin_ns", "latest_ns", "events", "what", "text", "server_product", "messages",
              "least", "mean", "most", "total", "destination_name", "before", "backlog", "late_s")  # fmt: skip
     facts = Facts(end_ns=first["end_ns"], of_all=of_all, **{name: first[name] for name in names})
-    told = said(facts)
+    described = summarise(facts)
     streams = list(dict.fromkeys(row["stream_id"] for row in samples if row["stream_id"] is not None))
     return {
         "incident_id": _digest(first), "kind": first["kind"], "subject_kind": first["subject_kind"], "subject": first["subject"],
         "source": first["source"], "destination_name": first["destination_name"], "server_product": first["server_product"],
         "begin_ns": first["begin_ns"],
-        "begin_ts": first["begin_ns"] // 1000, "end_ns": _end(first), "level": told.level,
-        "confidence": "proven" if told.would_change is None else "likely", "would_change": told.would_change,
-        "numbers": [dict(zip(("what", "unit", "before", "during"), one, strict=True)) for one in told.numbers],
-        "messages": first["messages"] or 0, "sentence": told.sentence, "streams": streams,
+        "begin_ts": first["begin_ns"] // 1000, "end_ns": _end(first), "level": described.level,
+        "confidence": "proven" if described.would_change is None else "likely", "would_change": described.would_change,
+        "numbers": [dict(zip(("what", "unit", "before", "during"), one, strict=True)) for one in described.numbers],
+        "messages": first["messages"] or 0, "sentence": described.sentence, "streams": streams,
         "frames": [_frame(row) for row in samples if row["stream_id"] is not None], "packets": [],
     }  # fmt: skip
 

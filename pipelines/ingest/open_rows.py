@@ -16,7 +16,7 @@ from stompcap.lake import commits, data_files, open_tables
 from stompcap.lake import tables as lakes
 from stompcap.lake.open_rows import OpenRows
 from stompcap.lake.paths import location, open_files
-from stompcap.lake.query import opened, whole
+from stompcap.lake.query import all_files, opened
 
 if TYPE_CHECKING:
     from pipelines.ingest.baseline import Baseline
@@ -45,7 +45,7 @@ def of_stage(job: Job, batch: str, prefix: str) -> Callable[[str], OpenRows]:
         if not files:
             return OpenRows(prefix)
         held = pc.unique(commits.read(table, files, ["stream_id"]).column("stream_id"))
-        with opened({"streams": whole(lake, "streams")}) as database:
+        with opened({"streams": all_files(lake, "streams")}) as database:
             database.register("held", pa.table({"stream_id": held}))
             sql = f"SELECT {', '.join(COLUMNS)} FROM streams WHERE stream_id IN (SELECT stream_id FROM held)"  # noqa: S608  our own names
             rows = database.sql(sql).to_arrow_table()

@@ -44,7 +44,7 @@ def refresh(lake: str, batches: Sequence[str], run_id: str, spark: Callable[[], 
     touched = find_touched(lake, sources, {name: recorded.get(SOURCE + name) for name in sources})
     held = data_files.of(delta, ["ts"])
     if touched is None:
-        made = _made(lake, spark, _narrowed({name: query.whole(lake, name) for name in TABLES_READ}), None)
+        made = _made(lake, spark, _narrowed({name: query.all_files(lake, name) for name in TABLES_READ}), None)
         replace_files(delta, made, held, info)
         return sum(file.rows for file in made)
     if not touched.contents.num_rows:
@@ -52,7 +52,7 @@ def refresh(lake: str, batches: Sequence[str], run_id: str, spark: Callable[[], 
         return 0
     near, output = touched.around(2 * REACH), touched.around(REACH)
     parts = {name: Files.of(name, overlapping(sources[name], times, near)) for name, times in TIMES.items()}
-    parts = _narrowed(parts | {"captures": query.whole(lake, "captures")})
+    parts = _narrowed(parts | {"captures": query.all_files(lake, "captures")})
     old = data_files.overlapping(held, ["ts"], output.ranges, output.timeless)
     if _large(parts):
         fresh, kept = _made(lake, spark, parts, touched), _without(lake, old, touched, None)

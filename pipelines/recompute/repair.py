@@ -90,7 +90,7 @@ def _repair(job: Job, *, dry_run: bool) -> Repaired:
     found.changed = True
     mark = _Mark(found.damaged, list(before.lost if before else ()))
     _write(job.lake, mark)
-    with open_tables.kept(job.lake):
+    with open_tables.keep_open(job.lake):
         job.progress.begin("making the tables readable")
         mark.lost += mending.mend(job.lake, list(dict.fromkeys(one.table for one in found.damaged)), job.result.run_id)
         _write(job.lake, mark)

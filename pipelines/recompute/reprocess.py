@@ -30,7 +30,7 @@ from stompcap.lake import tables as lakes
 from stompcap.lake.batch_options import from_json
 from stompcap.lake.data_files import Files
 from stompcap.lake.paths import location
-from stompcap.lake.query import opened, whole
+from stompcap.lake.query import all_files, opened
 from stompcap.lake.removal import Streams
 from stompcap.spark.slices import Share
 from stompcap.tables import TABLES
@@ -95,7 +95,7 @@ def reprocess(job: Job, wanted: Wanted) -> None:
         return
     inputs = wanted.kinds or sorted({row[name] for row in captures.rows for name in ("capture_id", "batch_id")})
     with job.stage("reprocess", inputs, within=("extract", "decode", "correlate", "metrics")) as rows:
-        tables = {"streams": whole(job.lake, "streams"), "sources": connection_groups.named(job.options.source)}
+        tables = {"streams": all_files(job.lake, "streams"), "sources": connection_groups.named(job.options.source)}
         connections = connection_groups.count(tables)
         parts = max(1, -(-connections // AT_ONCE))
         for number in range(parts):
@@ -227,7 +227,7 @@ class _Part:
 def orphans(lake: str, source: str, streams_version: int | None) -> pa.Array:
     """The ids of streams of which table streams has no row and another table has, but for those whose captures are another source's."""
     streams = data_files.of(open_tables.table(location(lake, "streams"), streams_version))
-    tables = {table: whole(lake, table) for table in KEYED if table != "streams"}
+    tables = {table: all_files(lake, table) for table in KEYED if table != "streams"}
     tables = {table: files for table, files in tables.items() if files.uris}
     if not tables:
         return pa.array([], pa.string())
@@ -236,7 +236,7 @@ def orphans(lake: str, source: str, streams_version: int | None) -> pa.Array:
     SELECT DISTINCT stream_id FROM ({either}) held WHERE stream_id NOT IN (SELECT stream_id FROM streams)
     AND stream_id NOT IN (SELECT stream_id FROM segments WHERE capture_id IN (SELECT capture_id FROM captures WHERE source NOT IN
                           (SELECT source FROM sources)))"""
-    more = {"streams": Files.of("streams", streams), "segments": whole(lake, "segments"), "captures": whole(lake, "captures"),
+    more = {"streams": Files.of("streams", streams), "segments": all_files(lake, "segments"), "captures": all_files(lake, "captures"),
             "sources": connection_groups.named(source)}  # fmt: skip
     with opened(tables | more) as database:
         return database.sql(sql).to_arrow_table().column("stream_id").combine_chunks().cast(pa.string())

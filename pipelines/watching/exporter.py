@@ -104,7 +104,7 @@ class Exporter:
         """Bring the totals up to date with the lake."""
         for table in dict.fromkeys(one.table for one in TOTALS):
             self._update(table)
-        with query.opened({"rows": query.whole(self._lake, "captures")}) as database:
+        with query.opened({"rows": query.all_files(self._lake, "captures")}) as database:
             row = database.sql("SELECT max(last_ns) FROM rows").fetchone()
         self._latest_s = row[0] / 1e9 if row and row[0] is not None else None
         self._shown = tuple(self._families())
@@ -126,7 +126,7 @@ class Exporter:
         if changed is None or not data_files.exist([change.uri for change in changed]):
             for one in families:
                 self._counts[one.name], self._sums[one.name] = Counter(), Counter()
-            parts = [(1, query.whole(self._lake, table))]
+            parts = [(1, query.all_files(self._lake, table))]
         else:
             ways = ((sign, tuple(change.uri for change in changed if change.added is (sign > 0))) for sign in (1, -1))
             parts = [(sign, Files(table, uris)) for sign, uris in ways if uris]

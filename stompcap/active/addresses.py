@@ -13,7 +13,7 @@ HERE = "127.0.0.1"
 Address = tuple[str, int]
 
 
-class Place(NamedTuple):
+class SocketAddress(NamedTuple):
     """One address of a host: its family, and what bind(2) and connect(2) take."""
 
     family: socket.AddressFamily
@@ -32,15 +32,15 @@ def split(option: str, text: str, *, alone: bool) -> Address:
     return (host[1:-1] if bare else host) or HERE, int(port)
 
 
-def resolve(option: str, address: Address) -> list[Place]:
+def resolve(option: str, address: Address) -> list[SocketAddress]:
     """All addresses of a host, in the order in which they are to be tried; raises EnvironmentProblem where it has none."""
     try:
         found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         says = getattr(error, "strerror", None) or "no name of a host"
         raise EnvironmentProblem(f"{option} {visible(address[0], 60)}: {says.lower()}; name a host that can be resolved") from error
-    places = [Place(one[0], cast("Any", one[4])) for one in found if one[0] in (socket.AF_INET, socket.AF_INET6)]
-    return list(dict.fromkeys(places))
+    targets = [SocketAddress(one[0], cast("Any", one[4])) for one in found if one[0] in (socket.AF_INET, socket.AF_INET6)]
+    return list(dict.fromkeys(targets))
 
 
 def listen(option: str, address: Address) -> socket.socket:
@@ -55,7 +55,7 @@ def listen(option: str, address: Address) -> socket.socket:
         made.listen(1024)
     except OSError as error:
         made.close()
-        raise EnvironmentProblem(f"{option} {told(address)}: {why(error)}; name another port or address") from error
+        raise EnvironmentProblem(f"{option} {host_port(address)}: {why(error)}; name another port or address") from error
     made.setblocking(False)
     return made
 
@@ -65,12 +65,12 @@ def why(error: OSError) -> str:
     return (os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)).lower()
 
 
-def told(address: Address) -> str:
+def host_port(address: Address) -> str:
     """An address and its port; IPv6 in brackets."""
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
     return f"{visible(host)}:{address[1]}"
 
 
-def of(name: tuple[str, int] | tuple[str, int, int, int]) -> Address:
+def of_socket(name: tuple[str, int] | tuple[str, int, int, int]) -> Address:
     """Address and port of what getsockname(2) says; an IPv4 client of an IPv6 socket has its own address, without a zone."""
     return name[0].removeprefix("::ffff:").partition("%")[0], name[1]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from stompcap.active.addresses import Address, Place, told, why
+from stompcap.active.addresses import Address, SocketAddress, host_port, why
 from stompcap.active.engine import NOT_JUDGED, Play, Result
 from stompcap.active.recording import Recording
 from stompcap.active.steps import Case
@@ -23,7 +23,7 @@ class Driver:
     """Where the broker is, and what CONNECT says: `known` has host, and login and passcode where they are given."""
 
     target: Address
-    places: Sequence[Place]
+    targets: Sequence[SocketAddress]
     known: Mapping[str, str] = field(default_factory=dict)
     queue: str = "/queue/stompcap"
     patience_s: float = 2
@@ -34,7 +34,7 @@ class Driver:
         try:
             self._connect().close()
         except OSError as error:
-            raise EnvironmentProblem(f"{told(self.target)}: {why(error)}; start the broker or name another") from error
+            raise EnvironmentProblem(f"{host_port(self.target)}: {why(error)}; start the broker or name another") from error
         pool = ThreadPoolExecutor(at_once)
         try:
             yield from pool.map(self.play, cases)
@@ -60,14 +60,14 @@ class Driver:
 
     def _connect(self) -> socket.socket:
         """Connect to the first address that answers; raises OSError."""
-        for number, place in enumerate(self.places):
+        for number, place in enumerate(self.targets):
             made = socket.socket(place.family, socket.SOCK_STREAM)
             made.settimeout(CONNECT_S)
             try:
                 made.connect(place.address)
             except OSError:
                 made.close()
-                if number == len(self.places) - 1:
+                if number == len(self.targets) - 1:
                     raise
                 continue
             return made

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from stompcap.active.addresses import Address, Place, of, told, why
+from stompcap.active.addresses import Address, SocketAddress, host_port, of_socket, why
 from stompcap.active.recording import Recording
 from stompcap.active.relay import connected, relay, reset
 from stompcap.errors import EnvironmentProblem
@@ -39,7 +39,7 @@ class Proxy:
     recording: Recording
     listening: socket.socket
     target: Address
-    places: Sequence[Place]
+    targets: Sequence[SocketAddress]
     warn: Callable[[str], None]
     accepted: int = 0
     passed_on: int = 0
@@ -54,7 +54,7 @@ class Proxy:
     @property
     def address(self) -> Address:
         """Where it listens."""
-        return of(self.listening.getsockname())
+        return of_socket(self.listening.getsockname())
 
     async def run(self, ends: Ends) -> None:
         """Pass connections on until one of `ends`, or a signal, or the recording breaks; raises EnvironmentProblem for that."""
@@ -113,10 +113,10 @@ class Proxy:
         """One connection from its SYN to its end."""
         server = None
         try:
-            found = await connected(self.recording, client, self.places)
+            found = await connected(self.recording, client, self.targets)
             if isinstance(found, OSError):
                 self.failed += 1
-                self.warn(f"{told(self.target)}: {why(found)}; the client was reset")
+                self.warn(f"{host_port(self.target)}: {why(found)}; the client was reset")
                 reset(client)
                 return
             self.passed_on += 1
@@ -132,7 +132,7 @@ class Proxy:
     async def _beside(self, command: Sequence[str]) -> None:
         """Run the command; it finds the proxy in its environment."""
         host, port = self.address
-        named = {"STOMPCAP_PROXY": told((host, port)), "STOMPCAP_PROXY_HOST": host, "STOMPCAP_PROXY_PORT": str(port)}
+        named = {"STOMPCAP_PROXY": host_port((host, port)), "STOMPCAP_PROXY_HOST": host, "STOMPCAP_PROXY_PORT": str(port)}
         try:
             child = await asyncio.create_subprocess_exec(*command, env={**os.environ, **named})
         except OSError as error:

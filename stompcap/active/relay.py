@@ -12,7 +12,7 @@ import struct
 from collections.abc import Sequence
 from contextlib import suppress
 
-from stompcap.active.addresses import Place, of
+from stompcap.active.addresses import SocketAddress, of_socket
 from stompcap.active.packets import MOST
 from stompcap.active.recording import Recorded, Recording
 
@@ -21,12 +21,14 @@ PATIENCE_S = 10.0
 AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: close(2) sends RST
 
 
-async def connected(recording: Recording, client: socket.socket, places: Sequence[Place]) -> tuple[Recorded, socket.socket] | OSError:
+async def connected(
+    recording: Recording, client: socket.socket, targets: Sequence[SocketAddress]
+) -> tuple[Recorded, socket.socket] | OSError:
     """Connect to the first address that answers; the error of the last where none does."""
-    loop, name = asyncio.get_running_loop(), of(client.getpeername())
+    loop, name = asyncio.get_running_loop(), of_socket(client.getpeername())
     failed: OSError = ConnectionRefusedError()
-    for place in places:
-        recorded = recording.connection(name, of(place.address))
+    for place in targets:
+        recorded = recording.connection(name, of_socket(place.address))
         recorded.asked()
         server = socket.socket(place.family, socket.SOCK_STREAM)
         server.setblocking(False)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event, Thread
 
-from stompcap.active.addresses import Address, of, told, why
+from stompcap.active.addresses import Address, host_port, of_socket, why
 from stompcap.active.broker import Broker, Session, converse
 from stompcap.active.echo import END
 from stompcap.active.engine import NOT_JUDGED, Play, Result
@@ -67,7 +67,7 @@ class Serving:
     @property
     def address(self) -> Address:
         """Where it listens."""
-        return of(self.listening.getsockname())
+        return of_socket(self.listening.getsockname())
 
     def plain(self, ready: Callable[[], bool] = lambda: True) -> int:
         """Be a broker until `over`, or `ready` is false; returns how many connections there were."""
@@ -118,7 +118,7 @@ class Serving:
     def _started(self, command: Sequence[str], case: Case) -> subprocess.Popen[bytes]:
         """The command for a case; it finds the broker in its environment. Raises EnvironmentProblem."""
         host, port = self.address
-        named = {"STOMPCAP_SERVE": told((host, port)), "STOMPCAP_SERVE_HOST": host, "STOMPCAP_SERVE_PORT": str(port)}
+        named = {"STOMPCAP_SERVE": host_port((host, port)), "STOMPCAP_SERVE_HOST": host, "STOMPCAP_SERVE_PORT": str(port)}
         try:
             return subprocess.Popen(command, env={**os.environ, **named, "STOMPCAP_CASE": case.name}, stdin=subprocess.DEVNULL)
         except OSError as error:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from stompcap.active.addresses import of
+from stompcap.active.addresses import of_socket
 from stompcap.active.frames import Frame, Malformed, Parser
 from stompcap.active.recording import Recorded, Recording
 
@@ -40,7 +40,7 @@ class Wire:
         self.malformed = ""
         self._recorded = self.asked
         if self.recording is not None and self._recorded is None:
-            names = of(self.socket.getsockname()), of(self.socket.getpeername())
+            names = of_socket(self.socket.getsockname()), of_socket(self.socket.getpeername())
             self._recorded = self.recording.connection(*(names if self.client else names[::-1]))
             self._recorded.asked()
         if self._recorded is not None:

@@ -35,7 +35,7 @@ def _annotation(verdict: Verdict, one: RuleVerdict, finding: Finding) -> str:
     kind = KINDS[finding.level] if verdict.counts(finding) else "notice"
     where = f"file={value(visible(example.capture))}," if example.capture is not None else ""
     name = value(f"{finding.rule_id} {finding.level} {finding.side}: {one.rule.title}")
-    parts = [example.evidence, f"{wording.title(finding)}; {wording.rates(one)}", wording.place(example), example.frame, one.url]
+    parts = [example.evidence, f"{wording.title(finding)}; {wording.rates(one)}", wording.location(example), example.frame, one.url]
     return f"::{kind} {where}title={name}::{message(chr(10).join(part for part in parts if part))}"
 
 

@@ -49,7 +49,7 @@ def _case(suite: Element, verdict: Verdict, one: RuleVerdict) -> None:
         SubElement(case, "skipped", message=f"not judged: {wording.needs(one)}")
     elif one.status == FAILED and wording.mark(verdict, one) == "FAIL":
         failure = SubElement(case, "failure", message=f"{one.level}: {wording.rates(one)}", type=one.level)
-        failure.text = "\n".join(wording.told(verdict, one))
+        failure.text = "\n".join(wording.failure_lines(verdict, one))
     elif one.status == FAILED:
         why = "in the baseline" if wording.mark(verdict, one) == "known" else f"milder than {verdict.level}"
         SubElement(case, "skipped", message=f"{one.level}, {why}: {wording.rates(one)}")

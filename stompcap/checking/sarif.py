@@ -79,7 +79,7 @@ def _result(verdict: Verdict, one: RuleVerdict, finding: Finding, index: dict[st
 
 def _location(example: Example) -> dict[str, Any]:
     """A place in a capture: code scanning asks for a line, a capture has none, so it is the first."""
-    where: dict[str, Any] = {"message": {"text": " ".join(filter(None, (wording.place(example), example.frame)))}}
+    where: dict[str, Any] = {"message": {"text": " ".join(filter(None, (wording.location(example), example.frame)))}}
     if example.capture is not None:
         where["physicalLocation"] = {"artifactLocation": {"uri": uri(example.capture)}, "region": {"startLine": 1}}
     name = f"{example.stream_id}/{example.direction}/{example.offset}"

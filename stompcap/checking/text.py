@@ -83,7 +83,7 @@ def _failure(verdict: Verdict, one: RuleVerdict, pen: _Pen) -> Iterator[str]:
         yield from pen.lines(wording.title(finding), "", "     ")
         for example in finding.examples:
             yield from pen.lines(f"- {example.evidence}", "", "       ", "     ")
-            yield from pen.lines(wording.place(example), "dim", "       ")
+            yield from pen.lines(wording.location(example), "dim", "       ")
             if example.frame is not None:
                 yield from pen.lines(example.frame, "", "         ")
     yield ""

@@ -18,7 +18,7 @@ def needs(one: RuleVerdict) -> str:
     return f"needs {one.needs}" + (f" ({count(one.not_evaluable)} not evaluable)" if one.not_evaluable else "")
 
 
-def place(example: Example) -> str:
+def location(example: Example) -> str:
     """Where an example is: capture, packet, stream, time. Safe to show."""
     packet = f"packet {example.packet} of {visible(example.capture or '')}" if example.packet is not None else "no packet"
     return f"{packet}, stream {example.stream_id}, {stamp(example.ts_ns, 6)}"
@@ -57,12 +57,12 @@ def quoted(one: RuleVerdict) -> str | None:
     return f'STOMP 1.2: "{one.quotation}"' if one.quotation else None
 
 
-def told(verdict: Verdict, one: RuleVerdict) -> list[str]:
+def failure_lines(verdict: Verdict, one: RuleVerdict) -> list[str]:
     """A rule that failed, in lines: its clause and address, then each finding that counts with its examples."""
     lines = [f"clause: {one.rule.clause}", *filter(None, [quoted(one), one.url])]
     for finding in one.findings:
         if verdict.counts(finding):
             lines.append(title(finding))
             for example in finding.examples:
-                lines += [f"- {example.evidence}", f"  {place(example)}", *([f"  {example.frame}"] if example.frame is not None else [])]
+                lines += [f"- {example.evidence}", f"  {location(example)}", *([f"  {example.frame}"] if example.frame is not None else [])]
     return lines

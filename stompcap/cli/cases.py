@@ -29,7 +29,7 @@ Patience = Annotated[
 FAILED_CODE = 1
 
 
-def chosen(cases: Sequence[Case], scenario: str) -> list[Case]:
+def select(cases: Sequence[Case], scenario: str) -> list[Case]:
     """The cases that --scenario names; raises UsageError for a name that is none."""
     if scenario == ALL:
         return list(cases)
@@ -41,7 +41,7 @@ def chosen(cases: Sequence[Case], scenario: str) -> list[Case]:
     return [known[name] for name in names]
 
 
-def demand(level: str, form: str) -> None:
+def check_options(level: str, form: str) -> None:
     """Raise UsageError for a level or a format that there is not."""
     if level not in made.LEVELS:
         raise UsageError(f"--level {visible(level, 20)}: must be MUST, SHOULD or INFO")
@@ -49,13 +49,13 @@ def demand(level: str, form: str) -> None:
         raise UsageError(f"--format {visible(form, 20)}: must be text or json")
 
 
-def listed(cases: Sequence[Case]) -> None:
+def print_list(cases: Sequence[Case]) -> None:
     """Print the cases: name, level, rules, what the other side must do."""
     for case in cases:
         print(f"{case.name:30} {case.level:7} {', '.join(case.rules):22} {case.must}")
 
 
-def told(found: Iterable[Result], form: str, level: str) -> None:
+def print_results(found: Iterable[Result], form: str, level: str) -> None:
     """Print results as they come, and the counts, also where a signal ends it.
 
     Raises SystemExit where a case failed, EnvironmentProblem where none was judged.

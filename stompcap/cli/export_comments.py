@@ -42,7 +42,7 @@ def notes_of(lake: str, streams: Sequence[Row], incident: Row | None, names: Nam
             endpoints, client_low = flows[stream]
             said.append(Note(endpoints, client_low == (direction == DIRECTIONS[0]), ns, -1 if last is None else last, text))
 
-    with query.opened({name: query.whole(lake, name) for name in ("compliance_findings", "raw_frames")}) as database:
+    with query.opened({name: query.all_files(lake, name) for name in ("compliance_findings", "raw_frames")}) as database:
         if incident is not None:
             text = f"stompcap: incident, {incident['level']}: {incident['kind'] if names else incident['sentence']}"
             for one in incident["frames"] or ():

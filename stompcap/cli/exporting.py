@@ -83,7 +83,7 @@ def around(lake: str, frame: str, seconds: float) -> tuple[int, int]:
     if not offset.isdigit() or side not in ("", "c2s", "s2c"):
         raise UsageError(f"--around {visible(frame, 60)}: say STREAM_ID:OFFSET, or STREAM_ID:c2s:OFFSET, with the stream_offset of a frame")
     stream = streams.stream(lake, name)
-    with query.opened({"raw_frames": query.whole(lake, "raw_frames")}) as database:
+    with query.opened({"raw_frames": query.all_files(lake, "raw_frames")}) as database:
         rows = database.execute(
             "SELECT direction, first_ns, last_ns FROM raw_frames WHERE stream_id = ? AND stream_offset <= ? "
             "AND stream_offset + greatest(length_octets, 1) > ? AND last_ns IS NOT NULL ORDER BY direction",
@@ -192,7 +192,7 @@ class Exporting:
 
         if stream["protocol"] != "stomp":
             raise UsageError(f"{stream['stream_id']}: shows no STOMP, so that no table has its bytes; --inner is for streams that do")
-        with query.opened({"raw_frames": query.whole(self.lake, "raw_frames")}) as database:
+        with query.opened({"raw_frames": query.all_files(self.lake, "raw_frames")}) as database:
             found = database.execute(
                 f"SELECT {', '.join(ROWS)} FROM raw_frames WHERE stream_id = ? ORDER BY wire_order NULLS LAST, direction, stream_offset",  # noqa: S608
                 [stream["stream_id"]],
@@ -229,4 +229,4 @@ def write_names(path: str, names: Names) -> None:
     with open(private, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["kind", "name", "written"])
-        out.writerows([kind, cells.csv_text(name), cells.csv_text(written)] for (kind, name), written in sorted(names.said.items()))
+        out.writerows([kind, cells.csv_text(name), cells.csv_text(written)] for (kind, name), written in sorted(names.replaced.items()))

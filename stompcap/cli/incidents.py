@@ -49,7 +49,7 @@ def every(lake: str) -> list[Row]:
 
     if not open_tables.is_there(location(lake, "incidents")):
         return []
-    with query.opened({"incidents": query.whole(lake, "incidents")}) as database:
+    with query.opened({"incidents": query.all_files(lake, "incidents")}) as database:
         rows: list[Row] = database.sql(f"SELECT * FROM incidents ORDER BY {ORDER}").to_arrow_table().to_pylist()
         return rows
 
@@ -61,7 +61,7 @@ def of_session(lake: str, stream_id: str) -> list[Row]:
 
     if not open_tables.is_there(location(lake, "incidents")):
         return []
-    with query.opened({"incidents": query.whole(lake, "incidents")}) as database:
+    with query.opened({"incidents": query.all_files(lake, "incidents")}) as database:
         found = database.execute(f"SELECT * FROM incidents WHERE list_contains(streams, ?) ORDER BY {ORDER}", [stream_id])
         rows: list[Row] = found.to_arrow_table().to_pylist()
         return rows

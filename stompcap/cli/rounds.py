@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from stompcap import logs
 from stompcap.cli import incidents
+from stompcap.cli.incident_command import as_object
 from stompcap.cli.stderr import to_stderr
-from stompcap.cli.told_by_command import as_object
 from stompcap.tables.words import UNREADABLE
 from stompcap.units import counted, duration
 from stompcap.visible import visible

@@ -54,10 +54,10 @@ def key_of(key: bytes) -> bytes:
 
 @dataclass
 class Names:
-    """Names by a key. `said` has what was replaced: by kind (address, login, destination) and original, what stands for it."""
+    """Names by a key. `replaced` has what was: by kind (address, login, destination) and original, what stands for it."""
 
     key: bytes
-    said: dict[tuple[str, str], str] = field(default_factory=dict)
+    replaced: dict[tuple[str, str], str] = field(default_factory=dict)
     _known: dict[tuple[str, str], str] = field(default_factory=dict)
     _words: Permutation = field(init=False)
 
@@ -82,16 +82,16 @@ class Names:
 
     def address(self, text: str) -> str:
         """An address of the packets: one of 10.0.0.0/8 (RFC 1918) or fd00::/8 (RFC 4193)."""
-        if ("address", text) in self.said:
-            return self.said["address", text]
+        if ("address", text) in self.replaced:
+            return self.replaced["address", text]
         address = ipaddress.ip_address(text)
         size = 3 if address.version == 4 else 15
         for attempt in range(256):
             digest = hashlib.blake2b(address.packed + bytes([attempt]), key=self.key, digest_size=size).digest()
             found = str(ipaddress.ip_address((b"\x0a" if size == 3 else b"\xfd") + digest))
-            if found != text and found not in (other for (kind, _), other in self.said.items() if kind == "address"):
+            if found != text and found not in (other for (kind, _), other in self.replaced.items() if kind == "address"):
                 break
-        self.said["address", text] = found
+        self.replaced["address", text] = found
         return found
 
     def words(self, text: str, *kept: re.Pattern[str]) -> str:
@@ -132,7 +132,7 @@ class Names:
             found = self.words(text, KINDS)
         kind = "login" if name in LOGINS else name
         if kind in ("login", "destination") and text.strip():
-            self.said[kind, text] = found
+            self.replaced[kind, text] = found
         return found
 
     def _replaced(self, text: str) -> str:

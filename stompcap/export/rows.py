@@ -61,7 +61,7 @@ class _Head:
             return _bytes(names.words(name))
         before, inner, after = SPACES.findall(value)[0]
         if self.command == b"ERROR" and name.strip().lower() == "message":
-            written = said(inner, names)
+            written = error_text(inner, names)
         elif name.strip().lower() == "content-length" or not inner:
             written = inner
         else:
@@ -69,7 +69,7 @@ class _Head:
         return _bytes(name + colon + before + written + after)
 
 
-def said(text: str, names: Names) -> str:
+def error_text(text: str, names: Names) -> str:
     """What a broker says: its words stay, others and all that is quoted are replaced."""
     found, at = [], 0
     for match in QUOTED.finditer(text):
@@ -84,7 +84,7 @@ def _body(octets: bytes, error: bool, names: Names) -> bytes:
     if not inside:
         return octets
     if error:
-        written = _bytes(said(_text(inside), names))
+        written = _bytes(error_text(_text(inside), names))
         return (written if written != inside else inside.swapcase()) + octets[len(inside) :]
     drawn = bytes(ALPHABET[one % 26] for one in hashlib.blake2b(inside, key=names.key).digest())
     filled = bytearray((drawn * (len(inside) // len(drawn) + 1))[: len(inside)])

@@ -184,5 +184,5 @@ class Conversation:
 
     def session(self) -> Session:
         """Its packets."""
-        self.truth.layers = self.wire.told()
+        self.truth.layers = self.wire.truth_rows()
         return Session(self.truth.note, tuple(self.wire.packets), len(self.truth.frames))

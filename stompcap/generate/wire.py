@@ -95,7 +95,7 @@ class Wire:
         for from_client, flags in ((True, FIN | ACK), (False, FIN | ACK), (True, ACK)):
             self.segment(from_client, flags)
 
-    def told(self) -> list[dict[str, Any]]:
+    def truth_rows(self) -> list[dict[str, Any]]:
         """What the tables must say of layers between TCP and STOMP: there are none."""
         return []
 

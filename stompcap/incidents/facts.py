@@ -70,7 +70,7 @@ Number = tuple[str, str, float | None, float | None]
 
 
 @dataclass(frozen=True)
-class Said:
+class Summary:
     """What is said of an incident; `would_change`, what would change it, makes it likely instead of proven."""
 
     level: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stompcap.incidents.facts import Facts, Said, seconds
+from stompcap.incidents.facts import Facts, Summary, seconds
 from stompcap.units import count, counted, share, size
 from stompcap.visible import visible
 
@@ -10,75 +10,75 @@ LIMITING = 0.01
 """From this share of the connections of a source on, what a capture lacks limits what can be said."""
 
 
-def retransmissions(facts: Facts) -> Said:
+def retransmissions(facts: Facts) -> Summary:
     """Sent again and again."""
     where = "of all clients, far more than before" if facts.what == "all" else "far more than others"
-    return Said("warning", f"{facts.name}: {count(facts.total)} retransmissions, up to {count(facts.most)} a minute, {where}",
+    return Summary("warning", f"{facts.name}: {count(facts.total)} retransmissions, up to {count(facts.most)} a minute, {where}",
                 (("retransmissions", "1/min", None, facts.most),), "packets that the capture has twice")  # fmt: skip
 
 
-def window_closed(facts: Facts) -> Said:
+def window_closed(facts: Facts) -> Summary:
     """TCP's window was closed: the receiver does not read."""
     times = f" {counted(facts.events, 'time')}," if facts.events > 1 else ""
     who = f"{facts.broker} at {facts.name}" if facts.subject_kind == "broker" else facts.name
-    return Said("warning", f"{who} did not read what was sent: its TCP window was closed{times} for {seconds(facts.total or 0)}",
+    return Summary("warning", f"{who} did not read what was sent: its TCP window was closed{times} for {seconds(facts.total or 0)}",
                 (("closed", "s", 0.0, facts.total),))  # fmt: skip
 
 
-def long_way(facts: Facts) -> Said:
+def long_way(facts: Facts) -> Summary:
     """A long round trip."""
-    return Said("note", f"{facts.name}: round trips of {seconds(facts.mean or 0)}, more than ten times those of others",
+    return Summary("note", f"{facts.name}: round trips of {seconds(facts.mean or 0)}, more than ten times those of others",
                 (("round trip", "s", None, facts.mean),), "a capture point near the other clients")  # fmt: skip
 
 
-def protocol(facts: Facts) -> Said:
+def protocol(facts: Facts) -> Summary:
     """A MUST that is broken."""
     rule = visible((facts.text or facts.what).strip(), 90)
     who = f"{facts.broker} at {facts.name}" if facts.subject_kind == "broker" else facts.name
-    return Said("note", f"{who} broke {counted(facts.events, 'time')} MUST {rule}", (("findings", "", None, float(facts.events)),))
+    return Summary("note", f"{who} broke {counted(facts.events, 'time')} MUST {rule}", (("findings", "", None, float(facts.events)),))
 
 
-def capture_loss(facts: Facts) -> Said:
+def capture_loss(facts: Facts) -> Summary:
     """Bytes that were not captured."""
     what = f"{size(facts.total)} of {counted(facts.events, 'connection')}{_of_all(facts)} were not captured"
     return _capture(facts, f"{what}: what happened there is likely at best", "packets that the capture dropped")
 
 
-def capture_cut(facts: Facts) -> Said:
+def capture_cut(facts: Facts) -> Summary:
     """Packets cut by the snapshot length."""
     what = f"packets are cut: {size(facts.total)} of {counted(facts.events, 'connection')}{_of_all(facts)} are missing"
     return _capture(facts, f"{what}; capture whole packets (tcpdump -s 0)", None)
 
 
-def capture_one_way(facts: Facts) -> Said:
+def capture_one_way(facts: Facts) -> Summary:
     """A direction is missing."""
     return _capture(facts, f"of {counted(facts.events, 'connection')}{_of_all(facts)} one direction alone was captured", None)
 
 
-def capture_clocks(facts: Facts) -> Said:
+def capture_clocks(facts: Facts) -> Summary:
     """Clocks that differ."""
     what = f"clocks of captures differ or stepped in {counted(facts.events, 'connection')}{_of_all(facts)}"
     return _capture(facts, f"{what}: durations between both directions are unknown there", None)
 
 
-def capture_damaged(facts: Facts) -> Said:
+def capture_damaged(facts: Facts) -> Summary:
     """A file that is damaged."""
-    return Said("note", f"{facts.name}: {counted(facts.events, 'capture')} damaged: {visible(facts.text or '', 80)}")
+    return Summary("note", f"{facts.name}: {counted(facts.events, 'capture')} damaged: {visible(facts.text or '', 80)}")
 
 
-def capture_tls(facts: Facts) -> Said:
+def capture_tls(facts: Facts) -> Summary:
     """TLS without a key."""
-    return Said("note", f"{facts.name}: {counted(facts.events, 'TLS connection')} without a key: what they carry is unknown (--keylog)")
+    return Summary("note", f"{facts.name}: {counted(facts.events, 'TLS connection')} without a key: what they carry is unknown (--keylog)")
 
 
 def _of_all(facts: Facts) -> str:
     return "" if facts.of_all is None else f" ({share(facts.of_all, 1)} of all)"
 
 
-def _capture(facts: Facts, words: str, would_change: str | None) -> Said:
+def _capture(facts: Facts, words: str, would_change: str | None) -> Summary:
     limits = facts.of_all is not None and facts.of_all >= LIMITING
     numbers = (("connections", "", None, float(facts.events)), ("share", "", None, facts.of_all))
-    return Said("warning" if limits else "note", f"capture {facts.name}: {words}", numbers, would_change)
+    return Summary("warning" if limits else "note", f"capture {facts.name}: {words}", numbers, would_change)
 
 
 KINDS = {

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from stompcap.incidents.facts import Facts, Number, Said, seconds
+from stompcap.incidents.facts import Facts, Number, Summary, seconds
 from stompcap.units import count, counted, share
 from stompcap.visible import visible
 
 
-def consumer_slow(facts: Facts) -> Said:
+def consumer_slow(facts: Facts) -> Summary:
     """`billing takes 400 ms a message, 20 ms before; backlog of queue/invoices grew by 130, messages up to 21 s late`."""
     took = f"{facts.name} takes {seconds(facts.mean or 0)} a message, {seconds(facts.before or 0)} before"
-    return Said("critical", f"{took}{_suffered(facts)}", (("service", "s", facts.before, facts.mean), *_waiting(facts)))
+    return Summary("critical", f"{took}{_suffered(facts)}", (("service", "s", facts.before, facts.mean), *_waiting(facts)))
 
 
-def instance_slow(facts: Facts) -> Said:
+def instance_slow(facts: Facts) -> Summary:
     """`billing at 10.0.0.7, one of 3, takes 400 ms a message, 20 ms the fastest of the others`."""
     took = f"{facts.name} at {visible(facts.text or '', 80)}, takes {seconds(facts.mean or 0)} a message"
-    return Said("critical", f"{took}, the fastest of the others {seconds(facts.before or 0)}{_suffered(facts)}",
+    return Summary("critical", f"{took}, the fastest of the others {seconds(facts.before or 0)}{_suffered(facts)}",
                 (("service", "s", facts.before, facts.mean), *_waiting(facts)))  # fmt: skip
 
 
-def consumer_stalled(facts: Facts) -> Said:
+def consumer_stalled(facts: Facts) -> Summary:
     """Messages in flight, and none settled."""
     usual = f", {seconds(facts.before)} a message before" if facts.before is not None else ""
     since = "; nobody consumes there since" if facts.end_ns is None and facts.text not in (None, "capture_end") else ""
@@ -28,17 +28,17 @@ def consumer_stalled(facts: Facts) -> Said:
     times = f" {facts.events} times, the longest" if facts.events > 1 else ""
     said = f"{facts.name} settled nothing{times} for {seconds(facts.most or 0)} with {counted(facts.messages, 'message')} in flight"
     numbers = (("stalled", "s", facts.before, facts.most), *_waiting(facts))
-    return Said("critical", f"{said}{_at(facts)}{usual}{since}{waiting}", numbers)
+    return Summary("critical", f"{said}{_at(facts)}{usual}{since}{waiting}", numbers)
 
 
-def consumer_gone(facts: Facts) -> Said:
+def consumer_gone(facts: Facts) -> Summary:
     """Cut for want of heart-beats."""
     back = "" if facts.end_ns is None or facts.end_ns <= facts.begin_ns else f"; a consumer was back after {_between(facts)}"
     who = f"{facts.name} sent no heart-beats, and {facts.broker} closed its connection: a consumer{_at(facts, ' of ')} less"
-    return Said("critical", f"{who}{back}")
+    return Summary("critical", f"{who}{back}")
 
 
-def uncommitted(facts: Facts) -> Said:
+def uncommitted(facts: Facts) -> Summary:
     """A transaction that stays open, or is lost with its connection."""
     held = counted(facts.messages, "message")
     if facts.end_ns is None:
@@ -47,92 +47,92 @@ def uncommitted(facts: Facts) -> Said:
     else:
         lost = "a transaction" if facts.events == 1 else f"{facts.events} transactions"
         words = f"{facts.name} lost {lost}{_at(facts, ' to ')} that it never committed: {held}, open for up to {seconds(facts.most or 0)}"
-    return Said("warning", words, (("messages", "", None, float(facts.messages)), ("open", "s", None, facts.most)))
+    return Summary("warning", words, (("messages", "", None, float(facts.messages)), ("open", "s", None, facts.most)))
 
 
-def rolled_back(facts: Facts) -> Said:
+def rolled_back(facts: Facts) -> Summary:
     """ABORT again and again."""
     words = f"{facts.name} rolled back {counted(int(facts.total or 0), 'transaction')} of {counted(facts.messages, 'message')}"
-    return Said("warning", words, (("aborted", "", None, facts.total),))
+    return Summary("warning", words, (("aborted", "", None, facts.total),))
 
 
-def left_unacknowledged(facts: Facts) -> Said:
+def left_unacknowledged(facts: Facts) -> Summary:
     """Sessions that end with messages in flight."""
     left = f"{facts.name} left {counted(facts.messages, 'message')}{_at(facts)} unacknowledged"
-    return Said("warning", f"{left} at the end of {counted(facts.events, 'connection')}", (("left", "", None, float(facts.messages)),))
+    return Summary("warning", f"{left} at the end of {counted(facts.events, 'connection')}", (("left", "", None, float(facts.messages)),))
 
 
-def nacked(facts: Facts) -> Said:
+def nacked(facts: Facts) -> Summary:
     """NACKs whose messages do not come back."""
     words = f"{facts.name} refused (NACK) {counted(facts.messages, 'message')}{_at(facts)}, {share(facts.mean, 1)} of all"
-    return Said("warning", f"{words}; none came back to it", (("refused", "share", None, facts.mean),))
+    return Summary("warning", f"{words}; none came back to it", (("refused", "share", None, facts.mean),))
 
 
-def redelivery_loop(facts: Facts) -> Said:
+def redelivery_loop(facts: Facts) -> Summary:
     """Much of what a consumer gets was delivered before."""
     again = f"{facts.name} got {counted(facts.messages, 'message')}{_at(facts)} again, {share(facts.mean, 1)} of all"
-    return Said("warning", again, (("redelivered", "share", None, facts.mean),))
+    return Summary("warning", again, (("redelivered", "share", None, facts.mean),))
 
 
-def poison_message(facts: Facts) -> Said:
+def poison_message(facts: Facts) -> Summary:
     """The same content again and again."""
     again = f"{facts.name} got the same message{_at(facts)} again and again: {counted(facts.messages, 'redelivery', 'redeliveries')}"
-    return Said("warning", f"{again} of {counted(int(facts.before or 1), 'content')}", (("redelivered", "share", None, facts.mean),))
+    return Summary("warning", f"{again} of {counted(int(facts.before or 1), 'content')}", (("redelivered", "share", None, facts.mean),))
 
 
-def producer_faster(facts: Facts) -> Said:
+def producer_faster(facts: Facts) -> Summary:
     """More is sent, and consumers work as ever."""
     sent = f"{facts.name} sends {_rate(facts.mean)} messages a minute{_at(facts, ' to ')}, {_rate(facts.before)} before"
-    return Said("critical", f"{sent}; its consumers work as ever{_suffered(facts, named=False)}",
+    return Summary("critical", f"{sent}; its consumers work as ever{_suffered(facts, named=False)}",
                 (("SENDs", "1/min", facts.before, facts.mean), *_waiting(facts)))  # fmt: skip
 
 
-def broker_slow(facts: Facts) -> Said:
+def broker_slow(facts: Facts) -> Summary:
     """Messages wait though consumers are idle."""
     waits = f"messages wait {seconds(facts.mean or 0)} in {facts.broker} at {facts.name}, {seconds(facts.before or 0)} before"
-    return Said("critical", f"{waits}, though consumers are idle", (("residence", "s", facts.before, facts.mean),),
+    return Summary("critical", f"{waits}, though consumers are idle", (("residence", "s", facts.before, facts.mean),),
                 "consumers that speak another protocol and take turns with these")  # fmt: skip
 
 
-def broker_still(facts: Facts) -> Said:
+def broker_still(facts: Facts) -> Summary:
     """Nothing is confirmed for seconds, then all at once."""
     sent = f"confirmed {counted(facts.messages, 'SEND')} of several connections at once, up to {seconds(facts.most or 0)} late"
-    return Said("critical", f"{facts.broker} at {facts.name} stood still: it {sent}; {seconds(facts.before or 0)} before",
+    return Summary("critical", f"{facts.broker} at {facts.name} stood still: it {sent}; {seconds(facts.before or 0)} before",
                 (("receipt", "s", facts.before, facts.most),), "a network between capture point and broker that was down")  # fmt: skip
 
 
-def backlog(facts: Facts) -> Said:
+def backlog(facts: Facts) -> Summary:
     """More is sent than consumed, and nobody changed."""
     grew = f"the backlog of {facts.name} grew by {count(round(facts.backlog or 0))}"
     late = f", messages came up to {seconds(facts.late_s)} late" if facts.late_s is not None and facts.late_s >= 1 else ""
     busy = f"; its consumers are busy for {share(min(facts.mean or 0, 1), 1)} of the time"
-    return Said("critical", f"{grew}{late}{busy}", (("busy", "share", None, facts.mean), *_waiting(facts)))
+    return Summary("critical", f"{grew}{late}{busy}", (("busy", "share", None, facts.mean), *_waiting(facts)))
 
 
-def late_messages(facts: Facts) -> Said:
+def late_messages(facts: Facts) -> Summary:
     """Late, and nobody can be named."""
     waits = f"messages of {facts.name} wait {seconds(facts.mean or 0)}, {seconds(facts.before or 0)} before"
-    return Said("warning", f"{waits}; its consumers are busy, but no slower{_suffered(facts, named=False, late=False)}",
+    return Summary("warning", f"{waits}; its consumers are busy, but no slower{_suffered(facts, named=False, late=False)}",
                 (("residence", "s", facts.before, facts.mean), *_waiting(facts)))  # fmt: skip
 
 
-def slow_confirms(facts: Facts) -> Said:
+def slow_confirms(facts: Facts) -> Summary:
     """RECEIPTs come late."""
     late = f"{facts.broker} confirms SENDs to {facts.name} after {seconds(facts.mean or 0)}, {seconds(facts.before or 0)} before"
-    return Said("warning", f"{late} (95th percentile)", (("receipt", "s", facts.before, facts.mean),))
+    return Summary("warning", f"{late} (95th percentile)", (("receipt", "s", facts.before, facts.mean),))
 
 
-def no_consumer(facts: Facts) -> Said:
+def no_consumer(facts: Facts) -> Summary:
     """A queue that nobody reads."""
-    return Said("warning", f"{facts.name}: {counted(facts.messages, 'message')} sent, no consumer captured",
+    return Summary("warning", f"{facts.name}: {counted(facts.messages, 'message')} sent, no consumer captured",
                 (("messages", "", None, float(facts.messages)),),
                 "a consumer that speaks another protocol, was not captured or is forgotten")  # fmt: skip
 
 
-def consumers_left(facts: Facts) -> Said:
+def consumers_left(facts: Facts) -> Summary:
     """A queue whose consumers are gone."""
     last = f"; the last to be delivered to was {visible(facts.text, 60)}" if facts.text else ""
-    return Said("critical", f"{facts.name} has no consumer any more: {counted(facts.messages, 'message')} sent, none delivered{last}",
+    return Summary("critical", f"{facts.name} has no consumer any more: {counted(facts.messages, 'message')} sent, none delivered{last}",
                 (("messages", "", None, float(facts.messages)),),
                 "a consumer that speaks another protocol, or was not captured")  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from stompcap.lake import open_tables
 from stompcap.lake.paths import location
-from stompcap.lake.query import Query, in_process, whole
+from stompcap.lake.query import Query, all_files, in_process
 from stompcap.units import count
 
 CLOCKS = Query(
@@ -46,7 +46,7 @@ def disagreeing(lake: str) -> str | None:
     """The same of a lake; None also where it has no sessions yet."""
     if not all(open_tables.is_there(location(lake, name)) for name in CLOCKS.tables):
         return None
-    [found] = in_process({name: whole(lake, name) for name in CLOCKS.tables}, [CLOCKS]).values()
+    [found] = in_process({name: all_files(lake, name) for name in CLOCKS.tables}, [CLOCKS]).values()
     return explained(found.to_pylist()[0])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from stompcap.lake import open_tables
 from stompcap.lake.paths import location
-from stompcap.lake.query import Query, in_process, whole
+from stompcap.lake.query import Query, all_files, in_process
 from stompcap.options import Options
 from stompcap.tables import changes
 from stompcap.units import count
@@ -24,7 +24,7 @@ def older_rows(lake: str) -> str | None:
     tables = ("streams", "batches")
     if not all(open_tables.is_there(location(lake, name)) for name in tables):
         return None
-    [found] = in_process({name: whole(lake, name) for name in tables}, [Query("versions", tables, BY_VERSION)]).values()
+    [found] = in_process({name: all_files(lake, name) for name in tables}, [Query("versions", tables, BY_VERSION)]).values()
     older = [row for row in found.to_pylist() if changes.since(row["version"])]
     if not older:
         return None

@@ -25,7 +25,7 @@ _LOCK = Lock()
 
 
 @contextmanager
-def kept(lake: str) -> Iterator[None]:
+def keep_open(lake: str) -> Iterator[None]:
     """Keep the tables of a lake open; nobody else makes or removes tables of it meanwhile."""
     with _LOCK:
         _HOLDERS.append(location(lake, ""))

@@ -67,7 +67,7 @@ def ask(
     parts = parts or {}
     more = (() if source is None else (STREAMS,)) + (() if scope is None else NEEDED)
     tables = {query.name: sorted({TABLES[table].name for table in (*query.tables, *more)}) for query in queries}
-    held = {name: parts[name] if name in parts else whole(lake, name) for name in sorted(set(chain(*tables.values())))}
+    held = {name: parts[name] if name in parts else all_files(lake, name) for name in sorted(set(chain(*tables.values())))}
     large = [query for query in queries if sum(held[name].rows for name in tables[query.name]) > DRIVER_ROWS]
     few = [query for query in queries if query not in large]
     named = sorted({name for query in large for name in tables[query.name]})
@@ -77,7 +77,7 @@ def ask(
     return {query.name: answers[query.name] for query in queries}
 
 
-def whole(lake: str, table: str) -> Files:
+def all_files(lake: str, table: str) -> Files:
     """All files of the current version of a table."""
     return Files.of(table, data_files.of(open_tables.table(location(lake, table))))
 

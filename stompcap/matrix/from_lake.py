@@ -37,7 +37,7 @@ PLACE = ("stream_id", "direction", "stream_offset")
 
 def counted(lake: str, subjects: Subjects, protocol: str | None = None, source: str | None = None) -> Counts:
     """Counts of a side in a lake; of sessions of one version of the protocol, or of one capture point, where it is named."""
-    with query.opened({name: query.whole(lake, name) for name in TABLES}) as database:
+    with query.opened({name: query.all_files(lake, name) for name in TABLES}) as database:
         _select(database, subjects, protocol, source)
         keys = ", ".join(f"k{number}" for number in range(len(subjects.by)))
         found = Counts()
@@ -61,7 +61,7 @@ def counted(lake: str, subjects: Subjects, protocol: str | None = None, source: 
 def prove(lake: str, found: Counts, keys: set[Key]) -> None:
     """Add the frames that prove the first findings of these products."""
     wanted = [broken.first for (_, _, key), broken in found.broken.items() if key in keys]
-    with query.opened({name: query.whole(lake, name) for name in ("raw_frames", "captures")}) as database:
+    with query.opened({name: query.all_files(lake, name) for name in ("raw_frames", "captures")}) as database:
         places = {name: [first[name] for first in wanted] for name in PLACE}
         database.register("wanted", pa.table({"number": pa.array(range(len(wanted)), pa.int64()), **places}))
         found_at = database.execute(FRAMES, [sorted({first["stream_id"] for first in wanted})]).fetchall() if wanted else []

@@ -60,7 +60,7 @@ def _proofs(matrix: Matrix) -> list[str]:
             seen = f": {code(evidence)}" if evidence else ""
             frame = f"; {code(octets)}" if octets else ""
             name = foreign(wording.name_of(column.name))
-            lines.append(f"- **{rule.id}**, {name}: {wording.said(cell)}. {code(wording.where(cell.proof))}{seen}{frame}")
+            lines.append(f"- **{rule.id}**, {name}: {wording.in_words(cell)}. {code(wording.where(cell.proof))}{seen}{frame}")
     return lines
 
 

@@ -74,7 +74,7 @@ def _rule(rule: Rule) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    told, at_most = escape(wording.said(cell)), wording.SHARED if cell.shared else ""
+    told, at_most = escape(wording.in_words(cell)), wording.SHARED if cell.shared else ""
     if cell.proof is None:
         shown = f"{at_most}{cell.occasions:,}" if cell.occasions else cell.status
         return f'<td class="{cell.status.replace(" ", "-")}" title="{told}">{shown}</td>'

@@ -102,7 +102,7 @@ def _proofs(matrix: Matrix, width: int) -> list[str]:
 
 def _proof(column: Column, cell: Cell, width: int) -> list[str]:
     assert cell.proof is not None
-    lines = _wrapped(f"  {wording.name_of(column.name)}: {wording.said(cell)}; {wording.where(cell.proof)}", width)
+    lines = _wrapped(f"  {wording.name_of(column.name)}: {wording.in_words(cell)}; {wording.where(cell.proof)}", width)
     lines += [_cut(f"    {wording.evidence(cell.proof)}", width)] if cell.proof.evidence else []
     octets = wording.octets(cell.proof, width)
     return [*lines, *([_cut(f"    {octets}", width)] if octets else [])]

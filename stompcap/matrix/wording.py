@@ -32,7 +32,7 @@ def short(cell: Cell) -> str:
     return f"{findings}/{at_most}{cell.occasions}" + {"MUST": "", "SHOULD": " S", "INFO": " i"}[cell.level]
 
 
-def said(cell: Cell) -> str:
+def in_words(cell: Cell) -> str:
     """A cell in words: `not judged`, `kept (12 occasions)`, `broken (2 MUST, in 1 of 3 sessions; of 22 occasions)`."""
     at_most = "at most " if cell.shared else ""
     if cell.status == "not judged":

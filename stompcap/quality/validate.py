@@ -71,7 +71,7 @@ def validate(
         failing = _balanced(found, known, names, locations)
     unproved = {table for table, proof in proofs.items() if not all(found.sums[name].agree for name in proof)}
     suspects = {name: data_files.Files.of(name, found.profiles[name].shared) for name in counted if found.profiles[name].shared}
-    suspects |= {name: query.whole(lake, name) for name in names if name in unproved or found.profiles[name].surplus}
+    suspects |= {name: query.all_files(lake, name) for name in names if name in unproved or found.profiles[name].surplus}
     repeated = exact.surplus(lake, suspects, spark)
     failed = [rule for rule in invariants.INVARIANTS if rule.name in found.sums and not found.sums[rule.name].agree]
     broken = exact.offenders(lake, failed, spark)

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from stompcap.export.names import COUNTERS, NUMBERS, QUAD, SERVERS, Names
-from stompcap.export.rows import COMMANDS, said
+from stompcap.export.rows import COMMANDS, error_text
 from stompcap.lake.query import Query
 from stompcap.rules import catalogue_table
 from stompcap.visible import visible
@@ -69,7 +69,7 @@ class Anonymous:
     def __init__(self, names: Names, known: Iterable[tuple[str, str]]) -> None:
         self.names = names
         self._kinds: dict[str, str] = {}
-        self._said: dict[str, str] = {}
+        self._written: dict[str, str] = {}
         self._lengths: dict[str, list[int]] = {}
         texts = (row[name] or "" for row in catalogue_table().to_pylist() for name in ("title", "explanation"))
         self._vocabulary = {word.lower() for text in texts for word in _words(text)} | OFTEN
@@ -123,7 +123,7 @@ class Anonymous:
                 continue
             bare = form[words[0].start() : words[-1].end()]
             whole = self._named(kind, form if form in (name, visible(name, LONGEST)) else name)
-            self._said.setdefault(bare, whole[len(whole) - len(form) :][words[0].start() :][: len(bare)] if kind != "address" else whole)
+            self._written.setdefault(bare, whole[len(whole) - len(form) :][words[0].start() :][: len(bare)] if kind != "address" else whole)
             lengths = self._lengths.setdefault(words[0][0], [])
             if len(bare) not in lengths:
                 lengths.append(len(bare))
@@ -132,7 +132,7 @@ class Anonymous:
         if kind == "address":
             return self.address(name)
         found = self._path(name) if kind == "path" else self.source(name) if kind == "source" else self.names.value(kind, name)
-        self.names.said[kind, name] = found
+        self.names.replaced[kind, name] = found
         return found
 
     def address(self, text: str) -> str:
@@ -164,7 +164,7 @@ class Anonymous:
         return "".join((*found, self._but(text[at:], str)))
 
     def _error(self, text: str) -> str:
-        return self._but(text, lambda rest: said(rest, self.names))
+        return self._but(text, lambda rest: error_text(rest, self.names))
 
     def _evidence(self, text: str) -> str:
         def rest(part: str) -> str:
@@ -186,7 +186,7 @@ class Anonymous:
             if (end := self._known_at(text, begin, word[0])) or ((quad := QUAD.match(text, begin)) and _is_address(quad[0])):
                 end = end or begin + len(quad[0])  # type: ignore[index]
                 name = text[begin:end]
-                found += [rest(text[at:begin]), self._said[name] if name in self._said else self.address(name)]
+                found += [rest(text[at:begin]), self._written[name] if name in self._written else self.address(name)]
                 at = end
         return "".join((*found, rest(text[at:])))
 
@@ -194,7 +194,7 @@ class Anonymous:
         """Where the longest known name ends that begins here; 0 where none does."""
         for length in self._lengths.get(word, ()):
             end = begin + length
-            if text[begin:end] in self._said and not re.match(r"\w", text[end : end + 1]):
+            if text[begin:end] in self._written and not re.match(r"\w", text[end : end + 1]):
                 return end
         return 0
 
@@ -214,7 +214,7 @@ class Anonymous:
         return self.names.words(os.path.basename(text), EXTENSIONS)
 
     def _session(self, text: str) -> str:
-        found = self.names.said["session", text] = self.names.words(text)
+        found = self.names.replaced["session", text] = self.names.words(text)
         return found
 
 

@@ -56,7 +56,7 @@ class Change:
         more = (self.now.value or 0) > (self.before.value or 0)
         return "other" if self.worse is None else "worse" if more is self.worse else "better"
 
-    def said(self, figure: Figure) -> str:
+    def in_words(self, figure: Figure) -> str:
         """A figure with its interval."""
         if figure.value is None:
             return NOTHING

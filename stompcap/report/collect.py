@@ -42,7 +42,7 @@ def overview(lake: str, spark: Callable[[], SparkSession]) -> dict[str, list[dic
     from stompcap.lake.paths import location
 
     tables = {table for name in SUMMARY for table in QUERIES[name].tables}
-    rows = sum(query.whole(lake, table).rows for table in tables if open_tables.is_there(location(lake, table)))
+    rows = sum(query.all_files(lake, table).rows for table in tables if open_tables.is_there(location(lake, table)))
     points = sources.selected(lake)
     if rows > SUMMED_ROWS or len(points) > sources.MOST:
         return {}

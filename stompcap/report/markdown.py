@@ -87,7 +87,7 @@ def _changes(changes: Changes) -> list[str]:
     lines += [*([f"- {counted(more, 'more incident')} new or gone"] if more else []), f"- {counted(changes.both, 'incident')} in both", ""]
     lines += _table(
         ("whose", "what", "before", "now", "change"),
-        [(one.subject, one.what, f"{one.said(one.before)} {one.samples()[0]}", f"{one.said(one.now)} {one.samples()[1]}",
+        [(one.subject, one.what, f"{one.in_words(one.before)} {one.samples()[0]}", f"{one.in_words(one.now)} {one.samples()[1]}",
           f"{one.by()} {'' if one.grade == 'other' else one.grade}".strip()) for one in changes.sure],
     )  # fmt: skip
     if changes.unlisted:

@@ -140,11 +140,11 @@ def _column(values: pa.ChunkedArray, title: str, kind: str) -> dict[str, Any]:
     if kind in ("n", "us"):
         return {"title": title, "kind": kind, "values": _of(values, 1)}
     coded = values.combine_chunks().dictionary_encode()
-    words = [_said(word, kind) for word in coded.dictionary.to_pylist()]
+    words = [_in_words(word, kind) for word in coded.dictionary.to_pylist()]
     return {"title": title, "kind": "text" if kind == "level" else kind, "words": words, "codes": coded.indices.to_pylist()}
 
 
-def _said(word: str | None, kind: str) -> str:
+def _in_words(word: str | None, kind: str) -> str:
     text = "" if word is None else visible(word, LONGEST)
     return spelled(text) if kind == "level" else text
 

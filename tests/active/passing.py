@@ -49,14 +49,14 @@ def pass_on(path: Path, talks: Sequence[Talk], host: str = "127.0.0.1") -> Proxy
             writer.close()
 
         server = await asyncio.start_server(serve, host, 0, backlog=200)
-        target = addresses.of(server.sockets[0].getsockname())
+        target = addresses.of_socket(server.sockets[0].getsockname())
         listening = addresses.listen("--listen", (host, 0))
         with listening, Recording(str(path)) as recording:
             proxy = Proxy(recording, listening, target, addresses.resolve("--to", target), print)
 
             async def connect(number: int, talk: Talk) -> None:
                 reader, writer = await asyncio.open_connection(*proxy.address)
-                talk.names = [addresses.of(writer.get_extra_info("sockname")), target]
+                talk.names = [addresses.of_socket(writer.get_extra_info("sockname")), target]
                 sending = asyncio.create_task(send(writer, [number.to_bytes(4, "big"), *talk.client]))
                 talk.got_client = await reader.read()
                 await sending

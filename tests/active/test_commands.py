@@ -40,7 +40,7 @@ def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         serving = Serving(listening, 1, over)
         thread = threading.Thread(target=serving.plain)
         thread.start()
-        yield addresses.told(serving.address)
+        yield addresses.host_port(serving.address)
         over.set()
         thread.join()
 

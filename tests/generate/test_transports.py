@@ -115,7 +115,7 @@ def check_messages(over: str, sent: list[tuple[bool, bytes]], port: int) -> None
     wire.close()
     for client in (True, False):
         said = b"".join(packet.octets[54:] for packet in wire.packets if packet.from_client == client)
-        messages, closed = read(said.partition(b"\r\n\r\n")[2], masked=client, extension=wire.told()[0]["extensions"])
+        messages, closed = read(said.partition(b"\r\n\r\n")[2], masked=client, extension=wire.truth_rows()[0]["extensions"])
         if over == "sockjs":
             messages = [text.encode() for message in messages for text in unframed(message.decode())]
         assert b"".join(messages) == b"".join(octets for who, octets in sent if who == client)

@@ -47,7 +47,7 @@ def test_a_restored_lake_has_what_it_had_then(lake: Path, tmp_path: Path, more: 
     backup = shutil.copytree(lake, tmp_path / "backup")
     names = frozenset({"one", "two", "three", *more})
     if kept:
-        with open_tables.kept(str(lake)):
+        with open_tables.keep_open(str(lake)):
             known(lake)
             commit(lake, "two", "three")
             assert known(lake) == {"one", "two", "three"}

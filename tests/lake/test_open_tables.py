@@ -26,7 +26,7 @@ def make(lake: Path) -> str:
 
 def test_a_kept_table_is_one_object_that_sees_new_commits(tmp_path: Path) -> None:
     where = make(tmp_path)
-    with open_tables.kept(str(tmp_path)):
+    with open_tables.keep_open(str(tmp_path)):
         first = open_tables.table(where)
         lakes.append(str(tmp_path), "stalls", ROWS, ["one"], "run")
         assert open_tables.table(where) is first
@@ -39,9 +39,9 @@ def test_a_kept_table_is_one_object_that_sees_new_commits(tmp_path: Path) -> Non
 @pytest.mark.parametrize("inner", [False, True])
 def test_nothing_is_kept_afterwards(inner: bool, tmp_path: Path) -> None:
     where = make(tmp_path)
-    with open_tables.kept(str(tmp_path)):
+    with open_tables.keep_open(str(tmp_path)):
         if inner:
-            with open_tables.kept(str(tmp_path)):
+            with open_tables.keep_open(str(tmp_path)):
                 lakes.append(str(tmp_path), "stalls", ROWS, ["one"], "run")
             assert open_tables.table(where) is open_tables.table(where)
         lakes.append(str(tmp_path), "stalls", ROWS, ["two"], "run")

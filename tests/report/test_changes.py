@@ -72,7 +72,7 @@ def test_rates_of_destinations_that_came_or_went() -> None:
     [one] = found.sure
     assert (one.subject, one.what, one.by(), one.grade) == ("queue/a", "sent", "new", "other")
     assert one.samples() == ("in 60 minutes", "in 60 minutes")
-    assert one.said(Figure(10, None, None, 4)) == "10 a minute"
+    assert one.in_words(Figure(10, None, None, 4)) == "10 a minute"
 
 
 RULE = {"rule_id": "HB-01", "level": "M", "side": "client", "findings": 3, "broken_in": 2}

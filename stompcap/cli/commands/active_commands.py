@@ -66,16 +66,16 @@ def serve(
     from stompcap.active.serving_cases import CASES
 
     if scenario == "list":
-        cases.listed(CASES)
+        cases.print_list(CASES)
         return
-    cases.demand(level, form)
-    wanted = [] if scenario == cases.PLAIN else cases.chosen(CASES, scenario)
+    cases.check_options(level, form)
+    wanted = [] if scenario == cases.PLAIN else cases.select(CASES, scenario)
     seconds = common.seconds("--for", lasting) if lasting else None
     over = threading.Event()
     with addresses.listen("--listen", addresses.split("--listen", listen, alone=True)) as listening, ExitStack() as stack:
         serving = Serving(listening, patience, over, _recording(stack, write))
         if not quiet:
-            note(f"listening on {addresses.told(serving.address)}" + (f", recording in {write}" if write else ""))
+            note(f"listening on {addresses.host_port(serving.address)}" + (f", recording in {write}" if write else ""))
         if seconds is not None:
             timer = threading.Timer(seconds, over.set)
             timer.daemon = True
@@ -86,7 +86,7 @@ def serve(
             with signals.expected():
                 serving.plain()
         else:
-            cases.told(serving.run(wanted, command or ()), form, level)
+            cases.print_results(serving.run(wanted, command or ()), form, level)
 
 
 def drive(
@@ -109,10 +109,10 @@ def drive(
     from stompcap.active.driving_cases import CASES
 
     if scenario == "list":
-        cases.listed(CASES)
+        cases.print_list(CASES)
         return
-    cases.demand(level, form)
-    wanted = cases.chosen(CASES, scenario)
+    cases.check_options(level, form)
+    wanted = cases.select(CASES, scenario)
     where = addresses.split("HOST:PORT", target, alone=False)
     given = {"host": host, "login": login, "passcode": passcode}
     known = {name: value for name, value in given.items() if value is not None}
@@ -120,7 +120,7 @@ def drive(
         raise UsageError("--host, --login and --passcode: no ends of lines and no NULs")
     with ExitStack() as stack:
         driver = Driver(where, addresses.resolve("HOST:PORT", where), known, queue, patience, _recording(stack, write))
-        cases.told(driver.run(wanted), form, level)
+        cases.print_results(driver.run(wanted), form, level)
 
 
 def _recording(stack: ExitStack, path: str | None) -> Recording | None:

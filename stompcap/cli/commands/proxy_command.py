@@ -73,13 +73,14 @@ def proxy(
     with addresses.listen("--listen", here) as listening, Recording(write) as recording:
         running = Proxy(recording, listening, target, places, to_stderr)
         if not quiet:
-            note(f"listening on {addresses.told(running.address)}, passing on to {addresses.told(target)}, recording in {write}")
+            note(f"listening on {addresses.host_port(running.address)}, passing on to {addresses.host_port(target)}, recording in {write}")
         asyncio.run(running.run(ends))
         _tell(running, write, as_json=as_json, quiet=quiet)
     if running.code is not None:
         raise SystemExit(running.code)
     if running.failed and not running.passed_on:
-        raise EnvironmentProblem(f"{addresses.told(target)}: no connection could be passed on; start the broker or name another with --to")
+        target_name = addresses.host_port(target)
+        raise EnvironmentProblem(f"{target_name}: no connection could be passed on; start the broker or name another with --to")
 
 
 def _many_files() -> None:

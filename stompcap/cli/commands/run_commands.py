@@ -214,7 +214,7 @@ def perform(
     if "extract" in stages and not quiet and not as_json and not compiled():
         note("compiling the kernels first, which takes a minute; stompcap prepare does it ahead")
     # spark-submit mixes standard error into standard output, where --json promises a single object
-    with on_stderr(quiet or (as_json and not sys.stderr.isatty())) as progress, open_tables.kept(lake):
+    with on_stderr(quiet or (as_json and not sys.stderr.isatty())) as progress, open_tables.keep_open(lake):
         job = Job(session, lake, options, progress, began)
         result = execute(job, stages, captures, metric_tables, whole=whole, wait_s=where.wait, wanted=wanted)
         broken, listed = _findings(job, fail_on or ())

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stompcap.cli import common, incidents, signals, told_by_command
+from stompcap.cli import common, incident_command, incidents, signals
 from stompcap.cli.grouped import grouped
+from stompcap.cli.incident_command import words_of
 from stompcap.cli.progress import on_stderr
 from stompcap.cli.rounds import COUNTED, Rounds
 from stompcap.cli.stderr import note, to_stderr
-from stompcap.cli.told_by_command import words_of
 from stompcap.errors import CaptureError, UsageError
 from stompcap.options import Options
 from stompcap.visible import visible
@@ -102,7 +102,7 @@ def _endless(
     session.begin()  # in parallel with the imports that follow
     from pipelines.job import Job
     from pipelines.run import execute
-    from pipelines.watching.incidents_told import Told
+    from pipelines.watching.incident_news import IncidentNews
     from pipelines.watching.rotating import Rotating
     from pipelines.watching.watch import Watch
     from stompcap.prepare import compiled
@@ -113,7 +113,7 @@ def _endless(
         exporter.update()
     if not verbosity.quiet and not compiled():
         note("compiling the kernels first, which takes a minute; stompcap prepare does it ahead")
-    spark, tell, told = session(), Rounds(verbosity), Told(incidents.every(lake))
+    spark, tell, news = session(), Rounds(verbosity), IncidentNews(incidents.every(lake))
 
     def work(paths: Sequence[str], stages: Sequence[str]) -> Result:
         tell.begin()
@@ -125,9 +125,9 @@ def _endless(
                 if exporter:
                     exporter.update()
                 tell.new = {table: max(0, rows - before[table]) for table, rows in counted(lake).items()}
-                tell.happened += told.news(incidents.every(lake))
+                tell.happened += news.of(incidents.every(lake))
                 if tells is not None:
-                    for wrong in filter(None, (told_by_command.tell(tells, state, row) for state, row in tell.happened)):
+                    for wrong in filter(None, (incident_command.tell(tells, state, row) for state, row in tell.happened)):
                         to_stderr(wrong)
                 return result
             except Exception:
@@ -143,9 +143,9 @@ def _endless(
 
 def counted(lake: str) -> dict[str, int]:
     """How many rows the tables have that a round's line counts, by their logs."""
-    from stompcap.lake.query import whole
+    from stompcap.lake.query import all_files
 
-    return {table: whole(lake, table).rows for table in COUNTED}
+    return {table: all_files(lake, table).rows for table in COUNTED}
 
 
 def _steps_are_hidden(verbosity: common.Verbosity) -> bool:

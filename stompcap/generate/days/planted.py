@@ -35,7 +35,7 @@ class Plan:
         self.clock.at(int(self.clock.dice.uniform(2, 20) * SECOND), service.begin)
         return service
 
-    def told(self, kind: str, subject_kind: str, subject: str, destination: str | None, begin_ns: int) -> None:
+    def expect(self, kind: str, subject_kind: str, subject: str, destination: str | None, begin_ns: int) -> None:
         """Note what is planted."""
         self.rows.append(
             {"kind": kind, "subject_kind": subject_kind, "subject": subject, "destination_name": destination, "begin_ns": begin_ns}
@@ -53,7 +53,7 @@ def _steady(rate: float) -> Callable[[int], float]:
 def consumer_slow(plan: Plan) -> None:
     """A consumer takes 20 times as long from one moment to the next; it keeps up, just."""
     begin = plan.part(0.3)
-    plan.told("consumer_slow", "login", "billing", "/queue/invoices", begin)
+    plan.expect("consumer_slow", "login", "billing", "/queue/invoices", begin)
     before, after = varied(plan.clock.dice, 0.03), varied(plan.clock.dice, 0.6)
     plan.add(Service(plan.clock, plan.host(), "crm", {"/queue/invoices": _steady(1.0)}))
     plan.add(Service(
@@ -64,7 +64,7 @@ def consumer_slow(plan: Plan) -> None:
 def consumer_stalled(plan: Plan) -> None:
     """A consumer settles nothing more, and stays."""
     begin = plan.part(0.4)
-    plan.told("consumer_stalled", "login", "labels", "/queue/labels", begin)
+    plan.expect("consumer_stalled", "login", "labels", "/queue/labels", begin)
     well_so_far = varied(plan.clock.dice, 0.03)
     plan.add(Service(plan.clock, plan.host(), "packing", {"/queue/labels": _steady(0.5)}))
     plan.add(Service(
@@ -76,7 +76,7 @@ def consumer_stalled(plan: Plan) -> None:
 def refused_loop(plan: Plan) -> None:
     """A wrong passcode, again and again."""
     begin, host = plan.part(0.2), plan.host()
-    plan.told("refused", "login", "reporting", None, begin)
+    plan.expect("refused", "login", "reporting", None, begin)
     for ns in range(begin, plan.clock.end_ns, 10 * SECOND):
         plan.clock.at(ns, lambda now: refused(plan.clock, host, "reporting", now) if now >= plan.clock.down_ns else None)
 
@@ -84,7 +84,7 @@ def refused_loop(plan: Plan) -> None:
 def reconnect_loop(plan: Plan) -> None:
     """A consumer whose connections end after seconds, with messages in hand."""
     begin = plan.part(0.5)
-    plan.told("reconnect_loop", "login", "flaky", "/queue/jobs", begin)
+    plan.expect("reconnect_loop", "login", "flaky", "/queue/jobs", begin)
     plan.add(Service(plan.clock, plan.host(), "scheduler", {"/queue/jobs": _steady(0.7)}))
     fast, slow = varied(plan.clock.dice, 0.03), varied(plan.clock.dice, 2.0)
     flaky = Service(
@@ -102,14 +102,14 @@ def reconnect_loop(plan: Plan) -> None:
 
 def queue_nobody_reads(plan: Plan) -> None:
     """Messages for a queue that has no consumer at any time."""
-    plan.told("no_consumer", "destination", "/queue/ledger", "/queue/ledger", 0)
+    plan.expect("no_consumer", "destination", "/queue/ledger", "/queue/ledger", 0)
     plan.add(Service(plan.clock, plan.host(), "accounts", {"/queue/ledger": _steady(0.3)}))
 
 
 def producer_faster(plan: Plan) -> None:
     """A producer sends ten times as many as before, more than the consumer, which is as ever, can take."""
     begin = plan.part(0.6)
-    plan.told("producer_faster", "login", "importer", "/queue/imports", begin)
+    plan.expect("producer_faster", "login", "importer", "/queue/imports", begin)
     plan.add(Service(plan.clock, plan.host(), "importer", {"/queue/imports": lambda ns: 0.3 if ns < begin else 3.0}))
     plan.add(Service(
         plan.clock, plan.host(), "indexer", takes="/queue/imports", prefetch=5, service_s=varied(plan.clock.dice, 0.5)
@@ -138,7 +138,7 @@ class _Rejecting(Service):
 def redelivery_loop(plan: Plan) -> None:
     """One message is refused and delivered again, some times a minute, while others pass."""
     begin = plan.part(0.35)
-    plan.told("redelivery_loop", "login", "parser", "/queue/feeds", begin)
+    plan.expect("redelivery_loop", "login", "parser", "/queue/feeds", begin)
     plan.add(Service(plan.clock, plan.host(), "crawler", {"/queue/feeds": _steady(0.5)}))
     rejecting = _Rejecting(plan.clock, plan.host(), "parser", takes="/queue/feeds", prefetch=5, service_s=varied(plan.clock.dice, 0.5))
     rejecting.poisoned_ns = begin
@@ -148,7 +148,7 @@ def redelivery_loop(plan: Plan) -> None:
 def broker_restart(plan: Plan) -> None:
     """The broker closes all connections within a second, and lets clients in again some seconds later."""
     begin = plan.part(0.85)
-    plan.told("broker_stop", "broker", "127.0.0.1:61613", None, begin)
+    plan.expect("broker_stop", "broker", "127.0.0.1:61613", None, begin)
 
     def stops(ns: int) -> None:
         plan.clock.down_ns = ns + 8 * SECOND

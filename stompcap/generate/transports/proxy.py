@@ -57,7 +57,7 @@ class Proxy:
         """Nothing."""
         return ()
 
-    def told(self) -> list[dict[str, Any]]:
+    def truth_rows(self) -> list[dict[str, Any]]:
         """Its row, and the address that it names."""
         origin = {"origin_ip": self._source, "origin_port": self._port} if self._named else {"origin_ip": None, "origin_port": None}
         return [{"kind": "proxy", "status": "read", "origin_source": "proxy_local" if self._local else "proxy"} | origin]

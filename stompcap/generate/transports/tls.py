@@ -50,7 +50,7 @@ class Tls:
         """What both sides send before the first octet is carried."""
         raise NotImplementedError
 
-    def said(self) -> Iterator[Flight]:
+    def flights(self) -> Iterator[Flight]:
         """What a version says aside."""
         return iter(())
 
@@ -69,7 +69,7 @@ class Tls:
 
     def aside(self) -> Iterator[Flight]:
         """What its version says now and then."""
-        for from_client, octets in self.said():
+        for from_client, octets in self.flights():
             yield from_client, self._counted(from_client, octets)
 
     def closing(self) -> Iterator[Flight]:
@@ -77,7 +77,7 @@ class Tls:
         for from_client in (True, False):
             yield from_client, self._counted(from_client, self.seal(from_client, ALERT, CLOSE_NOTIFY))
 
-    def told(self) -> list[dict[str, Any]]:
+    def truth_rows(self) -> list[dict[str, Any]]:
         """Its row. ALPN of TLS 1.3 is not in clear, but it is where the keys are known."""
         row = {
             "kind": "tls", "status": "read", "tls_version": f"TLS {self.version}", "cipher_suite": self._name, "server_name": HOST,

@@ -69,7 +69,7 @@ class Tls13(Tls):
         yield True, COMPATIBLE * (not retried) + client.seal(HANDSHAKE, finished)
         yield False, b"".join(self.seal(False, HANDSHAKE, self._ticket()) for _ in range(2))
 
-    def said(self) -> Iterator[Flight]:
+    def flights(self) -> Iterator[Flight]:
         """Now and then the client asks for new keys (4.6.3)."""
         if self.dice.random() < UPDATES:
             for from_client, wants in ((True, 1), (False, 0)):

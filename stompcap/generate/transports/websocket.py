@@ -84,7 +84,7 @@ class WebSocket:
         for from_client in (True, False):
             yield from_client, self._frame(from_client, FIN | CLOSE, reason)
 
-    def told(self) -> list[dict[str, Any]]:
+    def truth_rows(self) -> list[dict[str, Any]]:
         """Rows of the upgrade and of the frames, and of SockJS in them."""
         asked = self._upgrade
         upgrade = {

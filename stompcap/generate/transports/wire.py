@@ -60,9 +60,9 @@ class CarriedWire(Wire):
         self._aside(flight for depth, flights in reversed(closing) for flight in self._carried(depth, flights))
         super().close()
 
-    def told(self) -> list[dict[str, Any]]:
+    def truth_rows(self) -> list[dict[str, Any]]:
         """What table transports must say of the writers, the outermost first."""
-        return [row for writer in self._writers for row in writer.told()]
+        return [row for writer in self._writers for row in writer.truth_rows()]
 
     @property
     def key_log(self) -> list[str]:

@@ -29,7 +29,7 @@ class Writer(Protocol):
     def closing(self) -> Iterable[Flight]:
         """What both sides send behind the last octet."""
 
-    def told(self) -> list[dict[str, Any]]:
+    def truth_rows(self) -> list[dict[str, Any]]:
         """What its rows of table transports must say, by column."""
 
 

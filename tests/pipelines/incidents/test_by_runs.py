@@ -60,7 +60,7 @@ def summed(lake: str) -> None:
         lake=lake, spark=no_spark, result=SimpleNamespace(run_id="r"), progress=SimpleNamespace(begin=lambda text: None),
         options=Options(),
     )  # fmt: skip
-    with open_tables.kept(lake):
+    with open_tables.keep_open(lake):
         aggregates.refresh_all(job, ["b"], {})
 
 

@@ -10,8 +10,8 @@ from pipelines.incidents.kinds import KINDS
 from pipelines.incidents.kinds_page import page
 from pipelines.incidents.possible import NEEDS
 from stompcap.incidents.facts import Facts
-from stompcap.incidents.said import KINDS as SAID
-from stompcap.incidents.said import said
+from stompcap.incidents.summary import KINDS as SAID
+from stompcap.incidents.summary import summarise
 from stompcap.tables.incidents import KINDS as WORDS
 
 PAGE = Path(__file__).parents[3] / "docs" / "incidents.md"
@@ -41,7 +41,7 @@ def test_each_kind_has_a_row_a_sentence_and_a_word() -> None:
 
 def test_the_page_tells_level_and_what_would_change_it() -> None:
     for name, cells in rows().items():
-        told = said(facts(name))
+        told = summarise(facts(name))
         assert re.match(told.level, cells[2]), name
         assert cells[3] == (told.would_change or ""), name
 
@@ -49,7 +49,7 @@ def test_the_page_tells_level_and_what_would_change_it() -> None:
 def test_a_sentence_is_one_line_of_what_can_be_printed() -> None:
     hostile = "\x1b[31m<b>\u202e\nqueue/" + "x" * 500
     for name in SAID:
-        one = said(replace(facts(name), subject=hostile, what=hostile, text=hostile, server_product=hostile, destination_name=hostile,
+        one = summarise(replace(facts(name), subject=hostile, what=hostile, text=hostile, server_product=hostile, destination_name=hostile,
                            end_ns=None, messages=10**6, most=1e9, mean=1e9, total=1e12, before=0.001, backlog=1e6, late_s=1e5))  # fmt: skip
         assert one.sentence.isprintable(), name
         assert len(one.sentence) <= 340, name

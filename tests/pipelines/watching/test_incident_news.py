@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.watching.incidents_told import Told
+from pipelines.watching.incident_news import IncidentNews
 
 
 def row(name: str, begin: int = 10, end: int | None = None, subject: str = "billing") -> dict[str, Any]:
@@ -19,8 +19,8 @@ def row(name: str, begin: int = 10, end: int | None = None, subject: str = "bill
 
 
 def said(known: list[dict[str, Any]], *rounds: list[dict[str, Any]]) -> list[list[str]]:
-    told = Told(known)
-    return [[f"{state} {one['incident_id']}" for state, one in told.news(rows)] for rows in rounds]
+    told = IncidentNews(known)
+    return [[f"{state} {one['incident_id']}" for state, one in told.of(rows)] for rows in rounds]
 
 
 CASES = {

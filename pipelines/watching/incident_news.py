@@ -16,19 +16,19 @@ FAR_NS = 1 << 63  # behind all times
 SAME = ("kind", "subject_kind", "subject", "source", "destination_name")
 
 
-class Told:
+class IncidentNews:
     """The incidents that were said, by id; `known` are those of the lake when the watch begins."""
 
     def __init__(self, known: Iterable[Row] = ()) -> None:
-        self._told = {row["incident_id"]: row for row in known}
+        self._known = {row["incident_id"]: row for row in known}
 
-    def news(self, rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
+    def of(self, rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
         """What is to be said of the rows of a lake, in their order: that an incident began, or that it ended."""
         rows = list(rows)
-        gone = [self._told[one] for one in self._told.keys() - {row["incident_id"] for row in rows}]
-        told, self._told = self._told, {row["incident_id"]: row for row in rows}
+        gone = [self._known[one] for one in self._known.keys() - {row["incident_id"] for row in rows}]
+        known, self._known = self._known, {row["incident_id"]: row for row in rows}
         for row in rows:
-            before = told.get(row["incident_id"]) or next((one for one in gone if _same(one, row)), None)
+            before = known.get(row["incident_id"]) or next((one for one in gone if _same(one, row)), None)
             if before is None:
                 yield BEGAN, row
             elif before["end_ns"] is None and row["end_ns"] is not None:

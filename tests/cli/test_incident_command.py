@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stompcap.cli import told_by_command
-from stompcap.cli.told_by_command import tell, words_of
+from stompcap.cli import incident_command
+from stompcap.cli.incident_command import tell, words_of
 from stompcap.errors import UsageError
 
 ROW = {"kind": "refused", "subject": "$(touch owned); `id` \x1b[31m\n", "begin_ns": 5, "streams": ["a"], "sentence": "'; DROP"}
@@ -28,7 +28,7 @@ def test_an_incident_is_json_on_standard_input(tmp_path: Path) -> None:
     [("raise SystemExit(3)", "exit code 3"), ("import time; time.sleep(9)", "ended after 0.2 s"), ("import sys; sys.stdin.close()", None)],
 )
 def test_a_program_that_fails_is_a_warning(code: str, says: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(told_by_command, "LONGEST_S", 0.2 if "time" in code else 30)
+    monkeypatch.setattr(incident_command, "LONGEST_S", 0.2 if "time" in code else 30)
     told = tell([sys.executable, "-c", code], "ended", ROW)
     assert told is None if says is None else told is not None and told.endswith(says)
 
