@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -41,29 +42,32 @@ def prepare(report: Report = lambda done, total: None, processes: int | None = N
 
 
 def ship(report: Report = lambda done, total: None) -> int:
-    """Compile for the baseline, into this environment, so that it includes kernels wherever it is unpacked.
+    """Compile for the baseline, into this environment, so that it includes kernels wherever it is unpacked; returns how many it has new.
 
-    Raises EnvironmentProblem where the environment cannot be written, or this machine's processor does not reach the baseline.
+    They are compiled in a folder of the user's cache, from which the next environment with the same sources has them too.
+    Raises EnvironmentProblem where either cannot be written, or this machine's processor does not reach the baseline.
     """
     level = baseline.of_this_machine()
     if not baseline.runs(level):
         raise EnvironmentProblem(f"this processor does not support the shipped level {level.cpu_name}; use another machine")
     if kernel_cache.shipped_folder() is not None and compiled():
         return 0
-    named = {kernel_cache.VARIABLE: str(baseline.folder()), "NUMBA_CPU_NAME": level.cpu_name, "NUMBA_CPU_FEATURES": level.cpu_features}
+    kept, there = kernel_cache.own_folder().parent / level.cpu_name, baseline.folder() / kernel_cache.name()
+    named = {kernel_cache.VARIABLE: str(kept), "NUMBA_CPU_NAME": level.cpu_name, "NUMBA_CPU_FEATURES": level.cpu_features}
     before = {name: os.environ.get(name) for name in named}
     os.environ.update(named)  # for the compiling processes; this one has already imported numba
     baseline.use(level)
     try:
-        count = prepare(report)
-        with _writable(baseline.folder()):
-            baseline.state(kernel_cache.own_folder(), level)
+        prepare(report)
+        with _writable(there):
+            shutil.copytree(kernel_cache.own_folder(), there, ignore=shutil.ignore_patterns("lock"), dirs_exist_ok=True)
+            baseline.state(there, level)
     finally:
         for name, value in before.items():
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
-    return count
+    return len(listed())
 
 
 def compiled() -> bool:

@@ -163,6 +163,32 @@ def test_kernels_that_came_with_the_environment_are_known_to_be_there(tmp_path: 
     assert kernels.compiled()
 
 
+def test_what_one_environment_ships_the_next_has_without_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NUMBA_CACHE_DIR", "NUMBA_CPU_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("CPU_NAME", "CPU_FEATURES"):
+        monkeypatch.setitem(vars(numba.config), name, None)
+    if not baseline.runs(baseline.of_this_machine()):
+        pytest.skip("this processor does not reach the baseline")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    few = [Signature("stompcap.capture.integers", "u32", ("const-uint8[::1]", "int64", "bool"))]
+    monkeypatch.setattr(kernels, "listed", lambda: few)
+    for name in ("one", "two"):
+        there = tmp_path / name
+        monkeypatch.setattr(baseline, "folder", lambda there=there: there)
+        assert kernels.ship() == 1
+        assert kernels.compiled()
+        assert kernel_cache.shipped_folder() == there / kernel_cache.name()
+        assert kernels.ship() == 0
+        monkeypatch.setattr(kernels, "_compile", None)  # nothing is left to compile
+
+    def files(folder: Path) -> dict[str, bytes]:
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    assert files(tmp_path / "one") == files(tmp_path / "two")
+    assert [name for name in files(tmp_path / "one") if name.endswith(".nbc")]
+
+
 @pytest.mark.slow
 def test_all_that_a_run_over_the_recorded_captures_calls_is_compiled_ahead() -> None:
     ran = python("-c", RUN)
