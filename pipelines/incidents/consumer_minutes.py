@@ -8,6 +8,7 @@ A minute is compared with the best minute of the day before it, so that a consum
 from __future__ import annotations
 
 from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
+from pipelines.incidents.young_minutes import young_slow
 from stompcap.tables.outcomes import MEASURED
 
 TIMED = f"{MEASURED.sql('d')} AND d.redelivered IS NOT TRUE"
@@ -61,7 +62,9 @@ CONSUMER_PAST = f"""
     FROM consumer_minutes
     WINDOW past AS (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute {PAST})"""
 
-AT_FIRST = f"""
+YOUNG_SLOW = young_slow(TIMED, DELIVERED, MANY_CONNECTIONS, SLOWER, SLOWER_US, THAN_USUAL, AT_ONCE)
+
+_BY_MINUTE = f"""
     SELECT *, coalesce(slower AND service_us >= {THAN_USUAL} * usual_us AND (service_us >= {AT_ONCE} * best_us
                        OR sum(CASE WHEN slower AND service_us >= {THAN_USUAL} * usual_us THEN 1 ELSE 0 END) OVER near >= {NEAR_MINUTES}),
                        false) AS slow
@@ -72,11 +75,17 @@ AT_FIRST = f"""
         WINDOW past AS (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute {PAST})) compared
     WINDOW near AS (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute
                     RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING)"""
-"""Minutes of consumers: `slow`, and `usual_us`, the mean of the medians of the minutes before that were not."""
 
 _SAME_CONSUMER = """{one}.source = m.source AND {one}.subject_kind = m.subject_kind AND {one}.subject = m.subject
          AND {one}.server_product IS NOT DISTINCT FROM m.server_product
          AND {one}.destination_name IS NOT DISTINCT FROM m.destination_name"""
+AT_FIRST = f"""
+    SELECT m.* REPLACE (m.slow OR y.usual_us IS NOT NULL AS slow, coalesce(y.usual_us, m.usual_us) AS usual_us,
+                        coalesce(y.best_us, m.best_us) AS best_us, coalesce(y.service_us, m.service_us) AS service_us)
+    FROM ({_BY_MINUTE}) m LEFT JOIN young_slow y ON y.minute = m.minute AND {_SAME_CONSUMER.format(one="y")}"""
+"""Minutes of consumers: `slow`, and `usual_us`, the mean of the medians of the minutes before that were not; of a consumer's first minutes
+those of the slots before."""
+
 _AS_SLOW = f"""{_SAME_CONSUMER.format(one="r")}
          AND m.minute > r.minute AND m.minute <= r.minute + {DAY_MINUTES} AND m.measured >= {LEAST_MESSAGES}
          AND m.most_connections < {MANY_CONNECTIONS} AND m.service_us >= {SLOWER} * r.best_us AND m.service_us - r.best_us >= {SLOWER_US}
@@ -114,5 +123,5 @@ BY_MINUTE = f"""
 """Table destination_minutes with minutes since the epoch, which are told once: what a calendar says is dear. Rows of
 connections whose broker is not known are of the one that the destination is otherwise seen at."""
 
-CTES = {"by_minute": BY_MINUTE, "consumer_minutes": CONSUMER_MINUTES, "consumer_past": CONSUMER_PAST, "at_first": AT_FIRST,
-        "still_slow": STILL_SLOW, "slow_minutes": SLOW_MINUTES}  # fmt: skip
+CTES = {"by_minute": BY_MINUTE, "consumer_minutes": CONSUMER_MINUTES, "consumer_past": CONSUMER_PAST, "young_slow": YOUNG_SLOW,
+        "at_first": AT_FIRST, "still_slow": STILL_SLOW, "slow_minutes": SLOW_MINUTES}  # fmt: skip

@@ -78,6 +78,15 @@ CASES = {
     "a consumer that is slow for two days and well again": (
         consumers.SLOW, consumer(Traffic(), [20] * 5 + [400] * 48 + [20] * 30, every_min=60), [f"login billing {QUEUE} x48"],
     ),
+    "a consumer that slows in its first minute": (
+        consumers.SLOW, consumer(Traffic(), [20, 400], each=60, minute_s=30), [f"login billing {QUEUE} x1"],
+    ),
+    "a consumer that is slow for ten seconds of its first minute": (
+        consumers.SLOW, consumer(Traffic(), [20] * 2 + [400] + [20] * 3, each=10, minute_s=10), [],
+    ),
+    "a consumer that slows in its first minutes and stays so": (
+        consumers.SLOW, consumer(Traffic(), [20, 400] + [400] * 12, each=60), [f"login billing {QUEUE} x13"],
+    ),
     "one slow instance of three": (
         instances.SLOW_INSTANCE, instances_of(STEADY, [20] * 4 + [400] * 4, STEADY), [f"login billing {QUEUE} 10.0.0.11 x4"],
     ),

@@ -17,15 +17,18 @@ QUEUE = "queue/orders"
 SHOP = {"client_ip": "10.0.0.9"}
 
 
-def consumer(traffic: Traffic, took_ms: Sequence[float | None], every_min: int = 1, each: int = 10, **values: Any) -> Traffic:
-    """A consumer that takes so long for each message, by the minute (None: it gets none); `values` are its session's."""
-    end = 60 * every_min * len(took_ms)
+def consumer(
+    traffic: Traffic, took_ms: Sequence[float | None], every_min: int = 1, each: int = 10, minute_s: int = 60, **values: Any
+) -> Traffic:
+    """A consumer that takes so long for each message, by the minute, or by so many seconds (None: it gets none); `values` are its
+    session's."""
+    end = minute_s * every_min * len(took_ms)
     traffic.session(0, end, **values).of_last(
         "subscriptions", subscribe_offset=20, destination_name=QUEUE, subscribed_ns=at(0), max_in_flight=5
     )
     for number, took in enumerate(took_ms):
         for one in range(each if took is not None else 0):
-            delivered(traffic, 60 * every_min * number + one * 60 / each, number * 1000 + one, took)
+            delivered(traffic, minute_s * every_min * number + one * minute_s / each, number * 1000 + one, took)
     return traffic
 
 

@@ -1,0 +1,51 @@
+"""The first minutes of a consumer, ten seconds at a time: there are no whole minutes yet to compare with.
+
+A capture of a minute or two has no others. A slot of ten seconds is compared with those of the ten minutes before it, much as minutes
+are with the day before.
+"""
+
+# ruff: noqa: S608  the SQL consists of our own constants only
+
+from __future__ import annotations
+
+from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
+
+SLOT_NS, SLOTS_OF_PAST = 10_000_000_000, 60
+
+YOUNG, LEAST_OF_SLOT, LEAST_SLOTS = 3, 2, 2
+"""Minutes with fewer than `YOUNG` before them are compared by slots; slots with fewer messages, or fewer slots before, say nothing."""
+
+NEAR_SLOTS, SLOW_SLOTS, SLOW_AT_ONCE = 3, 3, 2
+"""A slot is slow if so many of those near are; fewer if it takes many times as long as the best one."""
+
+
+def young_slow(timed: str, minute: str, many: int, slower: int, slower_us: int, than_usual: int, at_once: int) -> str:
+    """Minutes of consumers that are slow by their slots, with the medians of these, and what was best and usual before."""
+    consumer = "source, subject_kind, subject, server_product, destination_name"
+    much = f"slower AND service_us >= {than_usual} * usual_us"
+    return f"""
+    SELECT {consumer}, CAST(floor(slot / {60_000_000_000 // SLOT_NS}.0) AS BIGINT) AS minute, avg(service_us) AS service_us,
+           min(usual_us) AS usual_us, min(best_us) AS best_us
+    FROM (
+        SELECT *, {much} AND sum(CASE WHEN {much} THEN 1 ELSE 0 END) OVER near
+                  >= CASE WHEN service_us >= {at_once} * best_us THEN {SLOW_AT_ONCE} ELSE {SLOW_SLOTS} END AS slow
+        FROM (SELECT *, avg(CASE WHEN NOT slower THEN service_us END) OVER past AS usual_us FROM (
+            SELECT *, min(service_us) OVER past AS best_us, count(*) OVER past >= {LEAST_SLOTS}
+                      AND service_us >= {slower} * min(service_us) OVER past
+                      AND service_us - min(service_us) OVER past >= {slower_us} AS slower
+            FROM (
+                SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, d.destination_name,
+                       CAST(floor(d.delivered_ns / {SLOT_NS}.0) AS BIGINT) AS slot,
+                       percentile_cont(0.5) WITHIN GROUP (ORDER BY coalesce(d.service_us, d.ack_latency_us)) AS service_us
+                FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+                JOIN consumer_past m ON m.source = p.source AND m.subject_kind = {SUBJECT_KIND} AND m.subject = {SUBJECT}
+                     AND m.minute = {minute} AND m.destination_name IS NOT DISTINCT FROM d.destination_name
+                     AND m.server_product IS NOT DISTINCT FROM s.server_product
+                WHERE d.delivered_ns > 0 AND {timed} AND m.past_minutes < {YOUNG} AND m.most_connections < {many}
+                GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name,
+                         CAST(floor(d.delivered_ns / {SLOT_NS}.0) AS BIGINT)
+                HAVING count(*) >= {LEAST_OF_SLOT}) slots
+            WINDOW past AS (PARTITION BY {consumer} ORDER BY slot RANGE BETWEEN {SLOTS_OF_PAST} PRECEDING AND 1 PRECEDING)) judged
+            WINDOW past AS (PARTITION BY {consumer} ORDER BY slot RANGE BETWEEN {SLOTS_OF_PAST} PRECEDING AND 1 PRECEDING)) compared
+        WINDOW near AS (PARTITION BY {consumer} ORDER BY slot RANGE BETWEEN {NEAR_SLOTS} PRECEDING AND {NEAR_SLOTS} FOLLOWING)) slots
+    WHERE slow GROUP BY {consumer}, CAST(floor(slot / {60_000_000_000 // SLOT_NS}.0) AS BIGINT)"""
