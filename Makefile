@@ -5,6 +5,8 @@ SHELL := bash
 PY := .venv/bin/python
 # What `make test` leaves out: .ci/run runs these too, each after installing what it needs.
 LEFT_OUT := not slow and not brokers and not cluster and not airflow
+# Only these files are looked through for tests with Spark: all of them take a quarter of a minute a process.
+SPARK_TESTS = $$(grep -rl 'mark\.spark' tests --include='test_*.py' | sort)
 LAKE := demo-lake
 REPORT := report.html
 
@@ -28,7 +30,7 @@ demo: setup ## Run the whole pipeline on the bundled captures of real brokers; e
 test: setup ## Run the tests, two at a time: those without Spark, then those with it
 	@failed=0; \
 	$(PY) -m pytest -q -n 2 --dist worksteal -m "not spark and $(LEFT_OUT)" || failed=1; \
-	$(PY) -m pytest -q -n 2 --dist loadfile -m "spark and $(LEFT_OUT)" || failed=1; \
+	$(PY) -m pytest -q -n 2 --dist loadfile -m "spark and $(LEFT_OUT)" $(SPARK_TESTS) || failed=1; \
 	exit $$failed
 
 lint: ## Check style and types

@@ -61,7 +61,8 @@ def of(tables: Tables, table: str, *, crossed: bool) -> list[tuple[str, ...]]:
     return sorted(tuple(str(row.get(name)) for name in names) for row in tables.get(table, []))
 
 
-def check(name: str, shape: Shape, folder: Path) -> None:
+def check(name: str, shape: Shape, folder: Path) -> Tables:
+    """Returns the tables of the shape."""
     found, wanted = found_in(name, shape, folder), whole(name)
     for table in STATUSES:
         crossed = not shape.times  # nothing tells how, but the times
@@ -69,6 +70,7 @@ def check(name: str, shape: Shape, folder: Path) -> None:
     if shape.times:
         lines = differences(found, wanted, ORDER)
         assert not lines, "\n".join(lines[:20])
+    return found
 
 
 def by_key(tables: Tables, table: str) -> dict[tuple[Any, ...], Mapping[str, Any]]:
@@ -82,8 +84,7 @@ def broken(tables: Tables) -> Counter[tuple[Any, ...]]:
 
 def check_times(name: str, shape: Shape, folder: Path) -> None:
     """Each duration, finding and verdict by the clock is that of one file, or missing."""
-    check(name, shape, folder)
-    found, wanted = found_in(name, shape, folder), whole(name)
+    found, wanted = check(name, shape, folder), whole(name)
     for table, columns in (*DURATIONS.items(), ("heartbeats", ("observed_ms",))):
         mine, true = by_key(found, table), by_key(wanted, table)
         assert mine.keys() == true.keys(), table

@@ -78,7 +78,7 @@ def test_followers_have_each_final_row_once_over_ten_runs(spark: SparkSession, t
         for name in FOLLOWED:
             changes[name] += feed(lake, name, since[name])
             since[name] = DeltaTable(str(lake / name)).version() + 1
-        if number in (1, 5, 9):
+        if number in (5, 9):
             stream(spark, lake, "deliveries", tmp_path / "appended", skipChangeCommits="true")
             stream(spark, lake, "frames", tmp_path / "fed", readChangeFeed="true", startingVersion="0")
         if number == 5:
