@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 from pipelines.incidents.consumer_minutes import SHORT_S
-from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS, alike, error_text, many
-from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
+from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, OF_TRAFFIC, SECOND_NS, alike, error_text, many
+from pipelines.incidents.who import BROKER, SUBJECT, SUBJECT_KIND
 from stompcap.incidents.facts import OFTEN
 from stompcap.options import STOMP_PORTS
+from stompcap.tables.outcomes import NOT_SETTLED
 
 EQUAL, EQUAL_WITHIN_S = OFTEN, 600
 """So many unanswered CONNECTs or resets of one client within so many seconds are an incident; of refusals and ERRORs fewer are a note."""
@@ -41,11 +42,28 @@ REFUSED = f"""
     {_SESSIONS} WHERE s.outcome = 'refused' AND s.opened_ns IS NOT NULL"""
 """CONNECTs answered with an ERROR."""
 
+_NAMES = 4  # clients that a sentence names
+_TEN_MINUTES = f"CAST(floor(s.opened_ns / {EQUAL_WITHIN_S * SECOND_NS}.0) AS BIGINT)"
+_UNANSWERED = f"{_SESSIONS} WHERE s.outcome = 'unanswered' AND s.gap_octets = 0 AND s.closed_ns IS NOT NULL"
 UNANSWERED = many(f"""
     SELECT {_OF_SESSION}, 'unanswered' AS what, {NO_TEXT} AS text, s.opened_ns AS begin_ns, {_ENDED} AS end_ns, 0 AS messages,
            ({_ENDED} - s.opened_ns) / 1e9 AS amount, s.stream_id, 'c2s' AS direction, 0 AS stream_offset
-    {_SESSIONS} WHERE s.outcome = 'unanswered' AND s.gap_octets = 0 AND s.closed_ns IS NOT NULL""", EQUAL, EQUAL_WITHIN_S)  # fmt: skip
-"""CONNECTs without an answer up to the close, no byte being missing."""
+    {_UNANSWERED} AND p.closed_by IS DISTINCT FROM 'server'
+    UNION ALL
+    SELECT p.source, 'broker' AS subject_kind, {BROKER} AS subject, k.server_product, 'closed' AS what, n.names AS text,
+           s.opened_ns AS begin_ns, {_ENDED} AS end_ns, 0 AS messages, CAST(n.clients AS DOUBLE) AS amount, s.stream_id, 'c2s' AS direction,
+           0 AS stream_offset
+    FROM sessions s JOIN streams p ON p.stream_id = s.stream_id
+    JOIN (SELECT p.source, {BROKER} AS broker, {_TEN_MINUTES} AS minutes, count(DISTINCT {SUBJECT}) AS clients,
+                 array_to_string(list_sort(list(DISTINCT {SUBJECT}))[1:{_NAMES}], ', ') AS names
+          {_UNANSWERED} AND p.closed_by = 'server' GROUP BY p.source, {BROKER}, {_TEN_MINUTES}) n
+    ON n.source = p.source AND n.broker = {BROKER} AND n.minutes = {_TEN_MINUTES}
+    LEFT JOIN (SELECT p.source, {BROKER} AS broker, max(s.server_product) AS server_product {_SESSIONS} GROUP BY p.source, {BROKER}) k
+    ON k.source = p.source AND k.broker = {BROKER}
+    WHERE s.outcome = 'unanswered' AND s.gap_octets = 0 AND s.closed_ns IS NOT NULL AND p.closed_by = 'server'""",
+    EQUAL, EQUAL_WITHIN_S)  # fmt: skip
+"""CONNECTs without an answer up to the close, no byte being missing: given up by the client, or closed by the broker, whoever it is that
+comes: it has as many connections as it may have, or cannot ask who the client is."""
 
 CONNECT_REFUSED = many(f"""
     SELECT p.source, 'client' AS subject_kind, p.client_ip AS subject, {NO_TEXT} AS server_product,
@@ -64,24 +82,43 @@ CONNECT_REFUSED = many(f"""
 """TCP connections refused by a RST, outside the times in which the broker is known to be stopped; `text` is the login, if the address has
 one alone."""
 
+_SHORT = f"""
+    SELECT {_OF_SESSION}, concat(s.server_ip, ':', CAST(s.server_port AS STRING)) AS what, s.ended_by, s.closed_ns,
+           (s.closed_ns - s.opened_ns) / 1e9 AS lifetime_s, s.stream_id
+    {_ENDS} WHERE s.outcome = 'connected' AND s.cause NOT IN ({OWN_KINDS}) AND s.closed_ns - s.opened_ns <= {SHORT_S * SECOND_NS}
+      AND s.error_message IS NULL AND s.stream_id NOT IN (SELECT stream_id FROM idles)
+      AND (s.cause <> 'unknown' OR s.ended_by = 'server' OR s.stream_id IN (SELECT stream_id FROM subscriptions))"""
+_ONE = "CASE WHEN min({0}) = max({0}) THEN min({0}) END"
+_HELD = f"""
+    SELECT d.stream_id, count(*) AS unsettled, CAST(min_by(d.body_hash, d.stream_offset) AS BIGINT) AS first_hash
+    FROM deliveries d JOIN short b ON b.stream_id = d.stream_id WHERE {NOT_SETTLED.sql()} GROUP BY d.stream_id"""
 RECONNECT_LOOP = many(f"""
-    SELECT source, subject_kind, subject, min(server_product) AS server_product, min(what) AS what, {NO_TEXT} AS text,
-           min(opened_ns) AS begin_ns, max(closed_ns) AS end_ns, CAST(sum(unsettled) AS BIGINT) AS messages,
-           avg(lifetime_s) AS amount, min(stream_id) AS stream_id, {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset
+    SELECT source, subject_kind, subject, min(server_product) AS server_product, min(what) AS what,
+           min(CASE WHEN ended_by = 'server' THEN 'server' ELSE 'client' END) AS text, min(closed_ns) AS begin_ns,
+           max(closed_ns) AS end_ns, CAST(sum(unsettled) AS BIGINT) AS messages, avg(lifetime_s) AS amount, min(stream_id) AS stream_id,
+           {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset, {_ONE.format("destination_name")} AS destination_name,
+           CAST(min(same) AS DOUBLE) AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
     FROM (
-        SELECT {_OF_SESSION}, concat(s.server_ip, ':', CAST(s.server_port AS STRING)) AS what, s.opened_ns, s.closed_ns,
-               coalesce(d.unsettled, 0) AS unsettled, (s.closed_ns - s.opened_ns) / 1e9 AS lifetime_s, s.stream_id
-        {_ENDS} LEFT JOIN (SELECT stream_id, sum(unsettled) AS unsettled FROM subscriptions GROUP BY stream_id) d
-        ON d.stream_id = s.stream_id
-        WHERE s.outcome = 'connected' AND s.cause NOT IN ({OWN_KINDS}) AND s.closed_ns - s.opened_ns <= {SHORT_S * SECOND_NS}
-          AND s.error_message IS NULL AND s.stream_id NOT IN (SELECT stream_id FROM idles)
-          AND (s.cause <> 'unknown' OR s.stream_id IN (SELECT stream_id FROM subscriptions))
-    ) short GROUP BY source, subject_kind, subject, CAST(floor(closed_ns / 1e9) AS BIGINT), what""", LOOPS, LOOP_WITHIN_S)  # fmt: skip
+        SELECT b.*, coalesce(h.unsettled, 0) AS unsettled, coalesce(u.destination_name, x.destination_name) AS destination_name,
+               CASE WHEN row_number() OVER earlier > 1
+                    THEN CASE WHEN h.first_hash = lag(h.first_hash) OVER earlier AND h.first_hash NOT IN (
+                                  SELECT body_hash FROM deliveries WHERE settled_ns IS NOT NULL AND body_hash IS NOT NULL)
+                         THEN 1 ELSE 0 END END AS same
+        FROM short b LEFT JOIN (SELECT stream_id, {_ONE.format("destination_name")} AS destination_name FROM subscriptions
+                                GROUP BY stream_id) u ON u.stream_id = b.stream_id
+        LEFT JOIN (SELECT x.stream_id, {_ONE.format("x.destination_name")} AS destination_name FROM sends x
+                   JOIN short b ON b.stream_id = x.stream_id GROUP BY x.stream_id) x ON x.stream_id = b.stream_id
+        LEFT JOIN ({_HELD}) h ON h.stream_id = b.stream_id
+        WINDOW earlier AS (PARTITION BY b.source, b.subject_kind, b.subject, b.what ORDER BY b.closed_ns, b.stream_id)
+    ) ended GROUP BY source, subject_kind, subject, CAST(floor(closed_ns / 1e9) AS BIGINT), what""",
+    LOOPS, LOOP_WITHIN_S, OF_TRAFFIC)  # fmt: skip
 """Seconds in which short connections of a client ended without DISCONNECT, or ERROR, or another reason that is said elsewhere.
 
-A producer may leave by a bare FIN; of those without a subscription only what was broken off counts.
+A producer may leave by a bare FIN; of those without a subscription only what was broken off, or closed by the broker, counts. `text` is
+who ended them, `before` is 1 where each left the same message unacknowledged first, and nobody ever took it.
 """
 
+CTES = {"short": _SHORT}
 
 
 def _storm(kind: str, name: str, least_logins: int) -> str:

@@ -155,13 +155,14 @@ NACKED = f"""
 _REPEATED = f"""
     SELECT m.source, m.subject_kind, m.subject, m.server_product, coalesce(m.destination_name, '') AS what, {NO_TEXT} AS text,
            c.first_ns AS begin_ns, c.last_ns AS end_ns, m.redelivered AS messages,
-           CAST(m.redelivered AS DOUBLE) / m.messages AS amount, c.stream_id, {NO_TEXT} AS direction,
-           CAST(NULL AS BIGINT) AS stream_offset, m.destination_name, CAST(c.contents AS DOUBLE) AS before, {NO_NUMBER} AS backlog,
+           CAST(m.redelivered AS DOUBLE) / m.messages AS amount, c.first.stream_id AS stream_id, 's2c' AS direction,
+           c.first.stream_offset AS stream_offset, m.destination_name, CAST(c.contents AS DOUBLE) AS before, {NO_NUMBER} AS backlog,
            {NO_NUMBER} AS late_s
     FROM consumer_past m JOIN (
         SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, d.destination_name,
                {DELIVERED} AS minute, count(DISTINCT coalesce(d.body_hash, d.stream_offset)) AS contents,
-               min(d.stream_id) AS stream_id, min(d.delivered_ns) AS first_ns, max(d.delivered_ns) AS last_ns
+               min({{'ns': d.delivered_ns, 'stream_id': d.stream_id, 'stream_offset': d.stream_offset}}) AS first,
+               min(d.delivered_ns) AS first_ns, max(d.delivered_ns) AS last_ns
         FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
         WHERE d.redelivered AND d.delivered_ns > 0
         GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}

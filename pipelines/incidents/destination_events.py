@@ -8,7 +8,7 @@ A consumer that is slow, or stalled, explains what its destination suffers: that
 from __future__ import annotations
 
 from pipelines.incidents.consumer_minutes import DAY_MINUTES, DELIVERED, LEAST_MINUTES, MANY_CONNECTIONS, MINUTE_NS, PAST
-from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
+from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT
 from pipelines.incidents.who import BROKER, SUBJECT, SUBJECT_KIND
 
 UNREAD, UNREAD_MINUTES = 20, 10
@@ -20,10 +20,6 @@ LATE_US, LATER = 1_000_000, 10
 SLOW_BROKER_US, IDLE, SLOW_MESSAGES, SLOW_NEAR = 250_000, 0.5, 5, 2
 """The broker is slow if half of a minute's messages were so long in it, and consumers were busy for less of their time than this;
 of so many messages, and in so many minutes near."""
-
-STILL_US, STILL_TIMES = 2_000_000, 20
-"""The broker stood still if it confirmed SENDs of two connections within a second, so many microseconds after they were sent, and so
-many times as late as the best minute's 95th percentile before."""
 
 MORE, GROWTH, GROWTH_SHARE, GROWTH_MINUTES = 2, 10, 0.2, 3
 """So many times the SENDs of the least five minutes before; a backlog that grows by so many, and that share of them; in so many minutes."""
@@ -150,25 +146,6 @@ PRODUCER_FASTER = (
 )
 """Minutes in which much more is sent than before, and the backlog grows though consumers work as ever."""
 
-BROKER_STILL = f"""
-    SELECT c.source, 'broker' AS subject_kind, c.subject, c.server_product, 'still' AS what, {NO_TEXT} AS text, c.first_ns AS begin_ns,
-           c.answered_ns AS end_ns, 1 AS messages, c.receipt_us / 1e6 AS amount, c.stream_id, 'c2s' AS direction, c.stream_offset,
-           c.destination_name, m.best_receipt_us / 1e6 AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
-    FROM (
-        SELECT *, min(stream_id) OVER near AS one, max(stream_id) OVER near AS other FROM (
-            SELECT p.source, {BROKER} AS subject, s.server_product, x.first_ns, x.first_ns + 1000 * x.receipt_us AS answered_ns,
-                   x.receipt_us, x.stream_id, x.stream_offset, x.destination_name,
-                   CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute
-            FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id
-            WHERE x.receipt_us >= {STILL_US}) late
-        WINDOW near AS (PARTITION BY source, subject ORDER BY answered_ns
-                        RANGE BETWEEN {SECOND_NS} PRECEDING AND {SECOND_NS} FOLLOWING)) c
-    JOIN destination_past m ON m.source = c.source AND m.destination_name = c.destination_name AND m.minute = c.minute
-    WHERE c.one <> c.other AND c.receipt_us >= {STILL_TIMES} * m.best_receipt_us
-      AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = c.source AND c.minute >= floor(o.begin_ns / {MINUTE_NS}.0) - 1
-                      AND c.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})"""
-"""SENDs of several connections that a broker confirmed at once, long after they were sent."""
-
 BROKER_SLOW = _again(
     _minute("'broker'", "b.subject", "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b", "''")
     + f""" FROM waiting m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name
@@ -212,12 +189,6 @@ LATE_MESSAGES = _again(
 )
 """Minutes in which messages come late, and neither a consumer nor a producer nor the broker is the reason that can be named."""
 
-STANDING = f"""
-    SELECT DISTINCT source, minute FROM (
-        SELECT source, CAST(floor(begin_ns / {MINUTE_NS}.0) AS BIGINT) AS minute FROM still_events
-        UNION ALL SELECT source, CAST(floor(end_ns / {MINUTE_NS}.0) AS BIGINT) FROM still_events) minutes"""
-"""Minutes in which a broker stood still."""
-
 SLOW_CONFIRMS = f"""
     SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
            stream_offset, destination_name, before, backlog, late_s FROM (
@@ -249,6 +220,8 @@ NO_CONSUMER = f"""
     WHERE near >= {UNREAD}"""
 """Minutes in which a queue is sent to, and no consumer of it was captured within a day."""
 
+_HELD = f"""EXISTS (SELECT 1 FROM subscribed u WHERE u.source = m.source AND u.destination_name = m.destination_name
+                                                       AND u.first_minute <= m.since AND u.last_ns >= w.last_ns + {MINUTE_NS})"""
 LEFT_ALONE = f"""
     SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
            stream_offset, destination_name, before, backlog, late_s FROM (
@@ -256,7 +229,8 @@ LEFT_ALONE = f"""
                   RANGE BETWEEN {UNREAD_MINUTES * MINUTE_NS} PRECEDING AND {UNREAD_MINUTES * MINUTE_NS} FOLLOWING) AS near
         FROM (
             SELECT m.source, 'destination' AS subject_kind, {_QUEUE} AS subject, m.server_product,
-                   concat(m.destination_name, ' left') AS what, w.subject AS text, w.last_ns AS begin_ns, s.last_ns AS end_ns, s.first_ns,
+                   concat(m.destination_name, CASE WHEN {_HELD} THEN ' held' ELSE ' left' END) AS what, w.subject AS text,
+                   w.last_ns AS begin_ns, s.last_ns AS end_ns, s.first_ns,
                    CAST({_COUNTING} AS BIGINT) AS messages, CAST({_COUNTING} AS DOUBLE) AS amount, {_first("s")}, m.destination_name,
                    CAST(m.served AS DOUBLE) AS before, CAST(m.backlog_change AS DOUBLE) AS backlog, {NO_NUMBER} AS late_s, m.since
             FROM (SELECT *, max(CASE WHEN messages > 0 THEN minute END) OVER past AS since,
@@ -277,24 +251,37 @@ LEFT_ALONE = f"""
               AND NOT EXISTS (SELECT 1 FROM lost_consumers g WHERE g.source = m.source AND g.destination_name = m.destination_name
                               AND floor(g.begin_ns / {MINUTE_NS}.0) <= m.minute
                               AND (g.end_ns IS NULL OR floor(g.end_ns / {MINUTE_NS}.0) >= m.minute - 1))
+              AND NOT EXISTS (SELECT 1 FROM still_events o WHERE o.source = m.source AND floor(o.begin_ns / {MINUTE_NS}.0) <= m.minute
+                              AND (o.end_ns IS NULL OR floor(o.end_ns / {MINUTE_NS}.0) >= m.minute))
+              AND NOT EXISTS (SELECT 1 FROM unread o WHERE o.source = m.source AND o.destination_name = m.destination_name
+                              AND o.first_minute <= m.minute AND o.last_minute >= m.minute)
               AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = m.source AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0) - 1
                               AND m.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})) alone) counted
     WHERE near >= {UNREAD}"""
 """Minutes in which a queue is sent to and nothing is delivered, though it was nearly always consumed from before; since the last MESSAGE.
 
-A consumer that is stalled, or whose connection is lost, explains it.
+A consumer that is stalled, that does not read, or whose connection is lost, explains it, and so does a broker that stands still. `held`:
+one is subscribed, and still nothing comes.
 """
+
+UNREAD_BY_CONSUMERS = f"""
+    SELECT DISTINCT p.source, u.destination_name, floor(z.begin_ns / {MINUTE_NS}.0) AS first_minute,
+           floor(z.end_ns / {MINUTE_NS}.0) AS last_minute
+    FROM stalls z JOIN subscriptions u ON u.stream_id = z.stream_id JOIN streams p ON p.stream_id = z.stream_id
+    WHERE z.kind = 'zero_window'"""
+"""When a consumer's window was closed."""
 
 SUBSCRIBED = f"""
     SELECT p.source, u.destination_name, s.server_product, floor(min(u.subscribed_ns) / {MINUTE_NS}.0) AS first_minute,
-           floor(max(coalesce(u.unsubscribed_ns, s.closed_ns, s.last_ns)) / {MINUTE_NS}.0) AS last_minute
+           floor(max(coalesce(u.unsubscribed_ns, s.closed_ns, s.last_ns)) / {MINUTE_NS}.0) AS last_minute,
+           max(coalesce(u.unsubscribed_ns, s.closed_ns, s.last_ns)) AS last_ns
     FROM subscriptions u JOIN sessions s ON s.stream_id = u.stream_id JOIN streams p ON p.stream_id = u.stream_id
     GROUP BY p.source, u.destination_name, s.server_product, u.stream_id
-    UNION SELECT source, destination_name, server_product, minute, minute FROM consumer_minutes"""
+    UNION SELECT source, destination_name, server_product, minute, minute, minute * {MINUTE_NS} FROM consumer_minutes"""
 """When destinations had consumers."""
 
 CTES = {
     "destination_past": DESTINATION_PAST, "explained": EXPLAINED, "unexplained": UNEXPLAINED, "waiting": WAITING, "producing": PRODUCING,
-    "still_events": BROKER_STILL, "standing": STANDING,
     "faster": FASTER_MINUTES, "serving": SERVING, "served": SERVED, "backlogs": BACKLOG, "subscribed": SUBSCRIBED,
+    "unread": UNREAD_BY_CONSUMERS,
 }  # fmt: skip

@@ -29,10 +29,10 @@ _SAID = "substr(coalesce({s}.error_message, ''), 1, 300)"
 _FIRST_LINE = "trim(split_part(replace(coalesce({s}.error_detail, ''), chr(13), chr(10)), chr(10), 1))"
 
 
-def many(events: str, least: int, within_s: int) -> str:
-    """The events that are flagged."""
+def many(events: str, least: int, within_s: int, more: tuple[str, ...] = ()) -> str:
+    """The events that are flagged; `more` are columns that they have beside those of `EVENT`."""
     near = f"RANGE BETWEEN {within_s * SECOND_NS} PRECEDING AND {within_s * SECOND_NS} FOLLOWING"
-    names = ", ".join(EVENT)
+    names = ", ".join((*EVENT, *more))
     return f"""
     SELECT {names} FROM (
         SELECT {names}, count(*) OVER (PARTITION BY {SAME} ORDER BY begin_ns {near}) AS near
@@ -48,5 +48,5 @@ def error_text(of: str = "s") -> str:
 
 
 def alike(text: str) -> str:
-    """A text without its digits: those of ids and ports differ from one ERROR to the next."""
-    return _NO_DIGITS.format(text)
+    """A text without its digits, and without what it lists in brackets: ids, ports, times and sizes differ from one ERROR to the next."""
+    return _NO_DIGITS.format(rf"regexp_replace({text}, '(.)\[.*', '\1')")

@@ -11,7 +11,17 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pipelines.incidents import consumer_events, consumer_minutes, cut_events, destination_events, end_events, instance_events, wire_events
+from pipelines.incidents import (
+    connection_events,
+    consumer_events,
+    consumer_minutes,
+    cut_events,
+    destination_events,
+    end_events,
+    instance_events,
+    silent_brokers,
+    wire_events,
+)
 from pipelines.incidents.flagged import EVENT, NO_NUMBER, NO_TEXT, OF_TRAFFIC, SECOND_NS
 from pipelines.incidents.kinds import Kind
 from stompcap.views import VIEWS
@@ -68,7 +78,8 @@ def _joined(kinds: Sequence[Kind]) -> str:
                count(*) OVER whole AS events, CAST(sum(messages) OVER whole AS BIGINT) AS all_messages, min(amount) OVER whole AS least,
                avg(amount) OVER whole AS mean, max(amount) OVER whole AS most, CAST(sum(amount) OVER whole AS DOUBLE) AS total,
                min(text) OVER whole AS quoted, max(server_product) OVER whole AS product,
-               max(destination_name) OVER whole AS destination, min(before) OVER whole AS usual,
+               CASE WHEN min(destination_name) OVER whole = max(destination_name) OVER whole THEN min(destination_name) OVER whole END
+               AS destination, min(before) OVER whole AS usual,
                CAST(sum(backlog) OVER whole AS DOUBLE) AS grown, max(late_s) OVER whole AS latest_s
         FROM numbered WINDOW whole AS (PARTITION BY {_SAME}, island)
     )
@@ -83,8 +94,10 @@ def _joined(kinds: Sequence[Kind]) -> str:
 
 def _relations(sql: str) -> dict[str, str]:
     """The relations that a query names, each behind those that it names itself."""
-    every = {"ends": VIEWS["session_ends"].of(), "stops": end_events.STOPS, "idles": end_events.IDLES, **consumer_minutes.CTES,
-             **cut_events.CTES, **wire_events.CTES, **consumer_events.CTES, **instance_events.CTES, **destination_events.CTES}  # fmt: skip
+    every = {"ends": VIEWS["session_ends"].of(), "stops": end_events.STOPS, "idles": end_events.IDLES, **connection_events.CTES,
+             **consumer_minutes.CTES,
+             **cut_events.CTES, **wire_events.CTES, **consumer_events.CTES, **instance_events.CTES, **destination_events.CTES,
+             **silent_brokers.CTES}  # fmt: skip
     found: list[str] = []
     for name in reversed(every):
         if re.search(rf"\b(FROM|JOIN) {name}\b", " ".join([sql, *(every[one] for one in found)])):

@@ -13,10 +13,13 @@ from pipelines.incidents import cut_events as cuts
 from pipelines.incidents import destination_events as destinations
 from pipelines.incidents import end_events as ends
 from pipelines.incidents import rule_events as rules
+from pipelines.incidents import silent_brokers as silent
 from pipelines.incidents import transaction_events as transactions
 from pipelines.incidents import wire_events as wire
+from pipelines.incidents import young_minutes as young
 from pipelines.incidents.islands import SAMPLES
 from pipelines.incidents.kinds import DAY, KINDS, MINUTE
+from stompcap.incidents import surroundings
 
 _HEAD = """# Incidents
 
@@ -79,7 +82,7 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
     return {
         "consumer_slow": (
             f"The median time that a consumer takes for a message of a destination (its own time, without the network and without those before it) is in a minute {minutes.SLOWER} times that of {past}, {minutes.THAN_USUAL} times the usual one, and {_ms(minutes.SLOWER_US)} more, in {minutes.NEAR_MINUTES} minutes or {minutes.AT_ONCE} times as long in one; "
-            f"minutes of fewer than {minutes.LEAST_MESSAGES} messages, or near one with {minutes.MANY_CONNECTIONS} connections of {minutes.SHORT_S} s at most, say nothing", "critical", ""),
+            f"minutes of fewer than {minutes.LEAST_MESSAGES} messages, or near one with {minutes.MANY_CONNECTIONS} connections of {minutes.SHORT_S} s at most, say nothing. With fewer than {young.YOUNG} minutes before it, the same of ten seconds with {young.LEAST_OF_SLOT} messages against those of ten minutes before (of {young.LEAST_SLOTS} or more), in {young.SLOW_SLOTS} of them, or {young.SLOW_AT_ONCE} of {minutes.AT_ONCE} times the best", "critical", ""),
         "instance_slow": (
             f"The same of one connection of a login that has several at a destination, against the best of the others in the same minute: {minutes.SLOWER} times, {_ms(minutes.SLOWER_US)} more, in {minutes.NEAR_MINUTES} minutes. It is named by its address, with the port where several share it", "critical", ""),
         "consumer_stalled": (
@@ -89,7 +92,7 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
             f"{destinations.UNREAD} messages were sent to a queue within {destinations.UNREAD_MINUTES} minutes, and the lake has neither a SUBSCRIBE to it nor a MESSAGE of it; SENDs of sessions that got an ERROR do not count", "warning",
             "a consumer that speaks another protocol, was not captured or is forgotten"),
         "consumers_left": (
-            f"{destinations.UNREAD} messages were sent to a queue within {destinations.UNREAD_MINUTES} minutes of which none delivers anything, though of the minutes with SENDs of the day before at most {_percent(destinations.SELDOM)} were so; no consumer is stalled or gone for want of heart-beats. It began with the last MESSAGE", "critical",
+            f"{destinations.UNREAD} messages were sent to a queue within {destinations.UNREAD_MINUTES} minutes of which none delivers anything, though of the minutes with SENDs of the day before at most {_percent(destinations.SELDOM)} were so; no consumer is stalled, gone for want of heart-beats or has its window closed, and the broker does not stand still. It began with the last MESSAGE; whether one is subscribed still is said", "critical",
             "a consumer that speaks another protocol, or was not captured"),
         "producer_faster": (
             f"{destinations.MORE} times as many SENDs a minute as in the least five minutes of the day before, and a backlog that grows by {destinations.GROWTH} and {_percent(destinations.GROWTH_SHARE)} of the SENDs, in {destinations.GROWTH_MINUTES} minutes; no consumer is slow or stalled. Who sends most is named", "critical", ""),
@@ -101,7 +104,7 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
             f"The same from {_ms(destinations.SLOW_BROKER_US)} on, in {destinations.SLOW_NEAR} minutes of {destinations.SLOW_MESSAGES} messages, while the consumers are busy for less than {_percent(destinations.IDLE)} of their time", "critical",
             "consumers that speak another protocol and take turns with these"),
         "broker_still": (
-            f"SENDs of two connections are confirmed within a second, {_ms(destinations.STILL_US)} late and {destinations.STILL_TIMES} times as late as in the best minute of the day before; not near a broker's stop", "critical",
+            f"SENDs of two connections are confirmed within a second, {_ms(silent.STILL_US)} late and {silent.STILL_TIMES} times as late as in the best minute of the day before; or nothing is delivered or confirmed for {silent.SILENT_S} s and {silent.SILENT_TIMES} times as long as between two answers of the minute before, while {silent.OWED} SENDs of two connections ask for a RECEIPT or go to consumers that have nothing in flight; not near a broker's stop", "critical",
             "a network between capture point and broker that was down"),
         "slow_confirms": (
             f"The 95th percentile of the time to the RECEIPT of a SEND is {destinations.CONFIRMED_TIMES} times the best of the day before and {_ms(destinations.CONFIRMED_US)} more, in {destinations.CONFIRMED_MINUTES} minutes", "warning", ""),
@@ -124,9 +127,9 @@ def _of_connections() -> dict[str, tuple[str, str, str]]:
     equal = f"{connections.EQUAL} of a client within {_quiet(connections.EQUAL_WITHIN_S)}"
     return {
         "refused": ("CONNECTs that are answered with the same ERROR (digits aside)", few, ""),
-        "unanswered": (f"CONNECTs without an answer up to the close, no byte being missing: {equal}", "warning", ""),
+        "unanswered": (f"CONNECTs without an answer up to the close, no byte being missing: {equal}. Where the broker closed, it is the subject: it may have as many connections as it can", "warning", ""),
         "connect_refused": (f"TCP connections that a RST refuses, while the broker is not known to be stopped: {equal}. They carry no login: the address is the subject, and its login is named if it has had one alone", "warning", ""),
-        "reconnect_loop": (f"{connections.LOOPS} connections of a client within {_quiet(connections.LOOP_WITHIN_S)}, each of {minutes.SHORT_S} s at most, that ended without DISCONNECT, ERROR or another reason of this table", "warning", ""),
+        "reconnect_loop": (f"{connections.LOOPS} connections of a client within {_quiet(connections.LOOP_WITHIN_S)}, each of {minutes.SHORT_S} s at most, that ended without DISCONNECT, ERROR or another reason of this table; without a subscription only those that were reset or that the broker closed. It begins with the first end", "warning", ""),
         "storm": (f"{connections.STORM} connections of a client (or of an address, with {connections.STORM // 2} logins) in a minute, and {connections.STORM_TIMES} times the mean of the {connections.STORM_PAST_MINUTES} minutes before, {connections.STORM_LEAST_MINUTES} of which were captured; not within {_quiet(connections.AFTER_STOP_S)} of a broker's stop", "warning", ""),
         "errors": ("ERRORs after CONNECTED that say the same", few, ""),
         "broker_stop": ("A broker closed several connections within a second and then answered nobody: `close_cause` `broker_stop`. It ends with the next CONNECTED", "critical", "a maintenance that was planned"),
@@ -142,7 +145,7 @@ def _of_surroundings() -> dict[str, tuple[str, str, str]]:
     limits = "warning from 1 % of the connections on, else note"
     return {
         "retransmissions": (f"{wire.AGAIN} retransmissions of an address in a minute, and {wire.AGAIN_TIMES} times the mean of the others; or {wire.AGAIN_ALL} of a broker's in a minute, of {wire.ALL_ADDRESSES} addresses, and {wire.ALL_TIMES} times the mean of the hour before", "warning", "packets that the capture has twice"),
-        "window_closed": (f"A receiver's TCP window was closed for {wire.CLOSED_S} s", "warning", ""),
+        "window_closed": (f"A receiver's TCP window was closed for {wire.CLOSED_S} s", f"warning; critical from {surroundings.LONG_CLOSED_S} s on", ""),
         "long_way": (f"Round trips of {_ms(wire.FAR_US)} and {wire.FAR_TIMES} times those of the other addresses of the hour, over {wire.FAR_CONNECTIONS} connections of each", "note", "a capture point near the other clients"),
         "protocol": (f"A MUST that is broken, once per rule, side, product and login, with the count; what {_percent(rules.MOST)} of {rules.EVERYONE} logins or more break is said once of all clients", "note", ""),
         "capture_loss": ("Bytes of connections that were not captured", limits, "packets that the capture dropped"),

@@ -16,6 +16,7 @@ from pipelines.incidents import destination_events as destinations
 from pipelines.incidents import end_events as ends
 from pipelines.incidents import instance_events as instances
 from pipelines.incidents import rule_events as rules
+from pipelines.incidents import silent_brokers as silent
 from pipelines.incidents import wire_events as wire
 from pipelines.incidents.consumer_minutes import AGAIN, LEAST_MESSAGES, LEAST_MINUTES, SLOWER_US
 from pipelines.incidents.cut_events import CUT_CAUSES, CUT_CLIENTS
@@ -40,7 +41,7 @@ _OF_STREAMS = "protocol = 'stomp'"
 _MINUTES = Needs("destination_minutes", "messages > 0", LEAST_MINUTES + 1)
 NEEDS = {
     "broker_slow": _MINUTES,
-    "broker_still": Needs("sends", f"receipt_us >= {destinations.STILL_US}", 2),
+    "broker_still": Needs("sends", "transaction IS NULL", silent.OWED),
     "consumer_slow": Needs("deliveries", f"coalesce(service_us, ack_latency_us) >= {SLOWER_US}", LEAST_MESSAGES),
     "instance_slow": Needs("deliveries", f"coalesce(service_us, ack_latency_us) >= {SLOWER_US}", instances.LEAST_OF_ONE),
     "cut_together": Needs("sessions", f"close_cause IN ({CUT_CAUSES})", CUT_CLIENTS),

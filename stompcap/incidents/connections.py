@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stompcap.incidents.facts import OFTEN, Facts, Summary, every, seconds
+from stompcap.incidents.facts import OFTEN, Facts, Summary, destination, every, seconds
 from stompcap.units import counted
 from stompcap.visible import visible
 
@@ -14,7 +14,13 @@ def refused(facts: Facts) -> Summary:
 
 
 def unanswered(facts: Facts) -> Summary:
-    """CONNECT without an answer."""
+    """CONNECT without an answer: the client gives up, or the broker closes."""
+    if facts.subject_kind == "broker":
+        more = ", …" if (facts.most or 0) > 4 else ""
+        closed = f"closed {counted(facts.events, 'connection')} without an answer to CONNECT{every(facts)}"
+        who = f" ({visible(facts.text, 80)}{more})" if facts.text else ""
+        words = f"{facts.broker} at {facts.name} {closed}{who}"
+        return Summary("warning", words, _repeated(facts))
     waited = f", after {seconds(facts.mean)} on average" if facts.mean is not None else ""
     return Summary("warning", f"{facts.name}: {counted(facts.events, 'CONNECT')} without an answer, given up{waited}", _repeated(facts))
 
@@ -29,9 +35,13 @@ def connect_refused(facts: Facts) -> Summary:
 def reconnect_loop(facts: Facts) -> Summary:
     """`flaky: 11 connections of 6 s, 61 messages left unacknowledged`."""
     lives = f" of {seconds(facts.mean)}" if facts.mean is not None else ""
-    lost = f", {counted(facts.messages, 'message')} left unacknowledged" if facts.messages else ""
-    numbers = (*_repeated(facts), ("lifetime", "s", None, facts.mean))
-    return Summary("warning", f"{facts.name}: {counted(facts.events, 'connection')}{lives} broken off{every(facts)}{lost}", numbers)
+    where = f" of {destination(facts.destination_name)}" if facts.destination_name else ""
+    by = f" by {facts.broker}" if facts.text == "server" else ""
+    lost = f", {counted(facts.messages, 'message')}{where} left unacknowledged" if facts.messages else ""
+    at = f" at {destination(facts.destination_name)}" if facts.destination_name and not lost else ""
+    same = ", each time the same one first" if lost and facts.before == 1 else ""
+    words = f"{facts.name}: {counted(facts.events, 'connection')}{lives}{at} broken off{by}{every(facts)}{lost}{same}"
+    return Summary("warning", words, (*_repeated(facts), ("lifetime", "s", None, facts.mean)))
 
 
 def storm(facts: Facts) -> Summary:

@@ -88,3 +88,8 @@ def every(facts: Facts) -> str:
 def seconds(number: float) -> str:
     """Seconds as people read them."""
     return duration(number * 1e6)
+
+
+def destination(name: str) -> str:
+    """A destination for people: /queue/orders of queue/orders."""
+    return visible(f"/{name}" if name.startswith(("queue/", "topic/")) else name, NAMED)

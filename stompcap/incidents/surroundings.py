@@ -10,6 +10,10 @@ LIMITING = 0.01
 """From this share of the connections of a source on, what a capture lacks limits what can be said."""
 
 
+LONG_CLOSED_S = 30
+"""A window that was closed for so many seconds keeps from a consumer what is meant for it, or from a broker what is sent."""
+
+
 def retransmissions(facts: Facts) -> Summary:
     """Sent again and again."""
     where = "of all clients, far more than before" if facts.what == "all" else "far more than others"
@@ -21,7 +25,8 @@ def window_closed(facts: Facts) -> Summary:
     """TCP's window was closed: the receiver does not read."""
     times = f" {counted(facts.events, 'time')}," if facts.events > 1 else ""
     who = f"{facts.broker} at {facts.name}" if facts.subject_kind == "broker" else facts.name
-    return Summary("warning", f"{who} did not read what was sent: its TCP window was closed{times} for {seconds(facts.total or 0)}",
+    level = "critical" if (facts.total or 0) >= LONG_CLOSED_S else "warning"
+    return Summary(level, f"{who} did not read what was sent: its TCP window was closed{times} for {seconds(facts.total or 0)}",
                 (("closed", "s", 0.0, facts.total),))  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stompcap.incidents.facts import Facts, Number, Summary, seconds
+from stompcap.incidents.facts import Facts, Number, Summary, destination, seconds
 from stompcap.units import count, counted, share
 from stompcap.visible import visible
 
@@ -95,10 +95,15 @@ def broker_slow(facts: Facts) -> Summary:
 
 
 def broker_still(facts: Facts) -> Summary:
-    """Nothing is confirmed for seconds, then all at once."""
-    sent = f"confirmed {counted(facts.messages, 'SEND')} of several connections at once, up to {seconds(facts.most or 0)} late"
-    return Summary("critical", f"{facts.broker} at {facts.name} stood still: it {sent}; {seconds(facts.before or 0)} before",
-                (("receipt", "s", facts.before, facts.most),), "a network between capture point and broker that was down")  # fmt: skip
+    """Nothing is delivered or confirmed for seconds, to the end or until all is at once."""
+    waited = f"{counted(facts.messages, 'SEND')} of several connections"
+    if facts.end_ns is None:
+        words = f"stands still: it has delivered and confirmed nothing for {seconds(facts.most or 0)}, {waited} in that time"
+    else:
+        words = f"stood still: {waited} were delivered or confirmed up to {seconds(facts.most or 0)} late"
+    usual = f"; {seconds(facts.before)} before" if facts.before is not None else ""
+    return Summary("critical", f"{facts.broker} at {facts.name} {words}{usual}",
+                (("still", "s", facts.before, facts.most),), "a network between capture point and broker that was down")  # fmt: skip
 
 
 def backlog(facts: Facts) -> Summary:
@@ -131,9 +136,14 @@ def no_consumer(facts: Facts) -> Summary:
 
 def consumers_left(facts: Facts) -> Summary:
     """A queue whose consumers are gone."""
-    last = f"; the last to be delivered to was {visible(facts.text, 60)}" if facts.text else ""
-    return Summary("critical", f"{facts.name} has no consumer any more: {counted(facts.messages, 'message')} sent, none delivered{last}",
-                (("messages", "", None, float(facts.messages)),),
+    sent = f"{counted(facts.messages, 'message')} sent, none delivered"
+    if facts.what.endswith(" held"):
+        who = f", though {visible(facts.text, 60)} is subscribed" if facts.text else ""
+        words = f"{facts.name} is delivered to nobody any more: {sent}{who}"
+    else:
+        last = f"; the last to be delivered to was {visible(facts.text, 60)}" if facts.text else ""
+        words = f"{facts.name} has no consumer any more: {sent}{last}"
+    return Summary("critical", words, (("messages", "", None, float(facts.messages)),),
                 "a consumer that speaks another protocol, or was not captured")  # fmt: skip
 
 
@@ -146,12 +156,7 @@ def _between(facts: Facts) -> str:
 
 
 def _at(facts: Facts, word: str = " of ") -> str:
-    return f"{word}{_named(facts.destination_name)}" if facts.destination_name else ""
-
-
-def _named(destination: str) -> str:
-    """A destination for people: /queue/orders of queue/orders."""
-    return visible(f"/{destination}" if destination.startswith(("queue/", "topic/")) else destination, 60)
+    return f"{word}{destination(facts.destination_name)}" if facts.destination_name else ""
 
 
 def _suffered(facts: Facts, *, named: bool = True, late: bool = True) -> str:

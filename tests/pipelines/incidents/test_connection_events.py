@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.incidents import connection_events as kinds
-from tests.pipelines.incidents.connections import Traffic, possible_in, told
+from tests.pipelines.incidents.connections import Traffic, events, possible_in, told
 
 WRONG = {"outcome": "refused", "close_cause": "refused", "error_message": "Bad CONNECT", "error_detail": "Access refused for user 'x'\n"}
 NO_ANSWER = {"octets_c2s": 0, "octets_s2c": 0, "synack_seen": False, "close_kind": "rst", "closed_by": "server", "protocol": "other"}
@@ -57,6 +57,9 @@ CASES = {
     ),
     "no answer": (kinds.UNANSWERED, repeated(3, 30, lives=20, outcome="unanswered"), ["login billing unanswered x3"]),
     "no answer that was captured": (kinds.UNANSWERED, repeated(3, 30, outcome="unanswered", gap_octets=9), []),
+    "a broker that closes without an answer": (
+        kinds.UNANSWERED, repeated(4, 30, outcome="unanswered", stream={"closed_by": "server"}), ["broker 10.0.0.1:61613 closed x4"],
+    ),
     "SYNs refused": (kinds.CONNECT_REFUSED, resets(10, 3), ["client 10.0.0.5 10.0.0.1:61613 x10"]),
     "SYNs refused at a port of something else": (kinds.CONNECT_REFUSED, resets(10, 3, server_port=8080), []),
     "SYNs refused at a port that spoke STOMP": (
@@ -69,6 +72,9 @@ CASES = {
     "consumers cut at once": (kinds.RECONNECT_LOOP, consumers(11, 0, 6), []),
     "producers that leave by a bare FIN": (kinds.RECONNECT_LOOP, repeated(11, 8, 6), []),
     "producers that are reset": (kinds.RECONNECT_LOOP, repeated(11, 8, 6, close_cause="reset"), ["login billing 10.0.0.1:61613 x11"]),
+    "producers that the broker closes": (
+        kinds.RECONNECT_LOOP, repeated(11, 8, 6, ended_by="server"), ["login billing 10.0.0.1:61613 x11"],
+    ),
     "a storm": (
         kinds.STORMS, repeated(100, 0.5, begin=1205, traffic=repeated(20, 60)), ["login billing storm x1"],
     ),
@@ -76,6 +82,10 @@ CASES = {
     "many before the past is known": (kinds.STORMS, repeated(100, 0.5, begin=60), []),
     "an ERROR again and again": (
         kinds.ERRORS, repeated(4, 9, 8, close_cause="error", error_message="precondition_failed"), ["login billing precondition_failed x4"],
+    ),
+    "ERRORs that differ in what they list": (
+        kinds.ERRORS, repeated(2, 9, error_message="no [a, 1]", traffic=repeated(2, 9, error_message="no [b]")),
+        ["login billing no x4"],
     ),
     "different ERRORs": (
         kinds.ERRORS, Traffic().session(0, 1, error_message="a").session(2, 3, error_message="b").session(4, 5, error_message="c"),
@@ -89,3 +99,18 @@ def test_what_is_flagged(case: str) -> None:
     sql, traffic, expected = CASES[case]
     assert told(traffic, sql) == expected
     assert not expected or sql in [kind.sql for kind in possible_in(traffic)]
+
+
+def in_hand(*bodies: int) -> Traffic:
+    """Short connections of a consumer, each of which ends with such a message in hand."""
+    found = consumers(len(bodies), 8, 6)
+    for stream, body in zip(found.rows["streams"], bodies, strict=True):
+        row = {"stream_offset": 90, "destination_name": "queue/a", "status": "unsettled", "body_hash": body}
+        found.add("deliveries", stream_id=stream["stream_id"], **row)
+    return found
+
+
+@pytest.mark.parametrize(("bodies", "same"), [((5,) * 6, {1.0}), ((5, 5, 5, 5, 6, 5), {1.0, 0.0})], ids=["one message", "others"])
+def test_a_loop_tells_whether_it_ends_with_the_same_message_each_time(bodies: tuple[int, ...], same: set[float]) -> None:
+    rows = events(in_hand(*bodies), kinds.RECONNECT_LOOP)
+    assert {row["before"] for row in rows} - {None} == same

@@ -10,6 +10,7 @@ from pipelines.incidents import consumer_events as consumers
 from pipelines.incidents import cut_events as cuts
 from pipelines.incidents import destination_events as destinations
 from pipelines.incidents import instance_events as instances
+from pipelines.incidents import silent_brokers as silent
 from pipelines.incidents import transaction_events as transactions
 from tests.pipelines.incidents.connections import Traffic, at, told
 from tests.pipelines.incidents.traffic import QUEUE, consumer, delivered, destination, said_of
@@ -22,11 +23,31 @@ def minutes(sends: list[int], messages: list[int], consumed: list[Any] | None = 
     return consumer(destination(Traffic(), sends, messages, **values), consumed or [20 if one else None for one in messages])
 
 
+def left_after(number: int) -> Traffic:
+    """A queue whose consumer leaves after so many of eight minutes."""
+    return consumer(destination(Traffic(), [20] * 8, [20] * number + [0] * (8 - number)), [20] * number)
+
+
 def instances_of(*took: list[float], ports: bool = False) -> Traffic:
     found = Traffic()
     for number, one in enumerate(took):
         address = {"client_ip": "10.0.0.7" if ports else f"10.0.0.{number + 10}"}
         consumer(found, one, stream=address, client_port=5000 + number)
+    return found
+
+
+def silenced(begin: int, end: int, asked_until: int = 400, in_flight: bool = False) -> Traffic:
+    """Two producers and a consumer, for 400 s; the broker delivers nothing from one moment to another."""
+    found = Traffic()
+    for name in ("shop", "web"):
+        found.session(0, 400, login=name)
+        for second in range(asked_until):
+            found.of_last("sends", stream_offset=second, destination_name=QUEUE, first_ns=at(second), sent_ns=at(second))
+    found.session(0, 400).of_last("subscriptions", subscribe_offset=20, destination_name=QUEUE, subscribed_ns=at(0))
+    for second in range(asked_until):
+        if not begin <= second < end:
+            delivered(found, second + 0.1, second, None if in_flight and second >= begin - 3 else 20)
+    found.rows["captures"][0]["last_ns"] = at(400)
     return found
 
 
@@ -106,6 +127,11 @@ CASES = {
     "messages that wait for busy consumers": (
         destinations.LATE_MESSAGES, minutes(SAME, SAME, [3600] * 8, residence_p50_us=WAITS), [f"destination /{QUEUE} {QUEUE} x2"],
     ),
+    "a broker that stands still to the end": (silent.BROKER_STILL, silenced(120, 400), ["broker 10.0.0.1:61613 still x1"]),
+    "a broker that stands still for a while": (silent.BROKER_STILL, silenced(120, 180), ["broker 10.0.0.1:61613 still x1"]),
+    "a broker that is quiet for some seconds": (silent.BROKER_STILL, silenced(120, 127), []),
+    "a broker to which nothing is sent": (silent.BROKER_STILL, silenced(120, 400, asked_until=120), []),
+    "a broker whose consumers have messages in flight": (silent.BROKER_STILL, silenced(120, 400, in_flight=True), []),
     "receipts that come late": (
         destinations.SLOW_CONFIRMS, minutes(SAME, SAME, receipt_p95_us=[5_000] * 4 + [900_000] * 4), [f"destination /{QUEUE} {QUEUE} x4"],
     ),
@@ -114,7 +140,10 @@ CASES = {
     ),
     "a queue whose SENDs do not count": (destinations.NO_CONSUMER, destination(Traffic(), SAME, [0] * 8, backlog_change=[0] * 8), []),
     "a queue whose consumers left": (
-        destinations.LEFT_ALONE, minutes(SAME, [20] * 5 + [0] * 3), [f"destination /{QUEUE} {QUEUE} left x3"],
+        destinations.LEFT_ALONE, left_after(5), [f"destination /{QUEUE} {QUEUE} left x3"],
+    ),
+    "a queue whose consumer stays and gets nothing": (
+        destinations.LEFT_ALONE, minutes(SAME, [20] * 5 + [0] * 3), [f"destination /{QUEUE} {QUEUE} held x3"],
     ),
     "a queue that is read now and then": (destinations.LEFT_ALONE, minutes(SAME, [20, 0, 0, 20, 0, 0, 20, 0]), []),
     "a message again and again": (consumers.POISON_MESSAGE, again(1), [f"login billing {QUEUE} x1"]),
