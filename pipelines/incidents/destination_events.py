@@ -8,8 +8,9 @@ A consumer that is slow, or stalled, explains what its destination suffers: that
 from __future__ import annotations
 
 from pipelines.incidents.consumer_minutes import DAY_MINUTES, DELIVERED, LEAST_MINUTES, MANY_CONNECTIONS, MINUTE_NS, PAST
-from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT
+from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
 from pipelines.incidents.who import BROKER, SUBJECT, SUBJECT_KIND
+from pipelines.incidents.young_minutes import young_faster
 
 UNREAD, UNREAD_MINUTES = 20, 10
 """So many SENDs to a queue within so many minutes, and no consumer was captured."""
@@ -66,7 +67,10 @@ def _around(relation: str, minute: str) -> str:
 
 
 UNEXPLAINED = f"""
-    SELECT m.*, coalesce(b.busy, 0) AS busy FROM destination_past m
+    SELECT m.*, coalesce(b.busy * {MINUTE_NS} / greatest(least(e.seen_ns, (m.minute + 1) * {MINUTE_NS})
+                                  - greatest(e.began_ns, m.minute * {MINUTE_NS}), {SECOND_NS}), 0) AS busy
+    FROM destination_past m
+    JOIN (SELECT source, min(first_ns) AS began_ns, max(last_ns) AS seen_ns FROM captures GROUP BY source) e ON e.source = m.source
     LEFT JOIN (SELECT source, destination_name, minute, max(busy_us / 6e7 / connections) AS busy FROM consumer_minutes
                GROUP BY source, destination_name, minute) b
     ON b.source = m.source AND b.destination_name = m.destination_name AND b.minute = m.minute
@@ -75,7 +79,8 @@ UNEXPLAINED = f"""
       AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = m.source
                       AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0) - 1
                       AND m.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})"""
-"""Minutes of destinations that no consumer and no stop of the broker explains, with how busy the busiest consumer was."""
+"""Minutes of destinations that no consumer and no stop of the broker explains, with how busy the busiest consumer was in the part of
+them that was captured."""
 
 WAITING = f"""
     SELECT m.* FROM unexplained m
@@ -106,7 +111,11 @@ FASTER_MINUTES = f"""
         SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY minute RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING) AS near
         FROM unexplained WHERE messages > 0 AND fives > 0 AND sends >= {MORE} * least_sends
                        AND backlog_change >= greatest({GROWTH}, {GROWTH_SHARE} * sends)) grown
-    WHERE near >= {GROWTH_MINUTES}"""
+    WHERE near >= {GROWTH_MINUTES}
+    UNION ALL SELECT m.* REPLACE (y.sends AS sends, y.usual AS least_sends), 0 AS near FROM unexplained m JOIN young_faster y
+    ON y.source = m.source AND y.destination_name = m.destination_name AND y.minute = m.minute
+    AND y.server_product IS NOT DISTINCT FROM m.server_product WHERE m.messages > 0"""
+"""Minutes in which much more is sent; of the first ones those that are so by their tens of seconds."""
 
 
 def _first(stream: str) -> str:
@@ -282,6 +291,6 @@ SUBSCRIBED = f"""
 
 CTES = {
     "destination_past": DESTINATION_PAST, "explained": EXPLAINED, "unexplained": UNEXPLAINED, "waiting": WAITING, "producing": PRODUCING,
-    "faster": FASTER_MINUTES, "serving": SERVING, "served": SERVED, "backlogs": BACKLOG, "subscribed": SUBSCRIBED,
-    "unread": UNREAD_BY_CONSUMERS,
+    "young_faster": young_faster(MORE, GROWTH_SHARE), "faster": FASTER_MINUTES, "serving": SERVING, "served": SERVED,
+    "backlogs": BACKLOG, "subscribed": SUBSCRIBED, "unread": UNREAD_BY_CONSUMERS,
 }  # fmt: skip

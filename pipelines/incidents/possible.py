@@ -21,6 +21,7 @@ from pipelines.incidents import wire_events as wire
 from pipelines.incidents.consumer_minutes import AGAIN, LEAST_MESSAGES, LEAST_MINUTES, SLOWER_US
 from pipelines.incidents.cut_events import CUT_CAUSES, CUT_CLIENTS
 from pipelines.incidents.flagged import SECOND_NS
+from pipelines.incidents.young_minutes import MORE_AT_ONCE, SLOW_SLOTS
 from stompcap.lake.query import Query
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ NEEDS = {
     "cut_together": Needs("sessions", f"close_cause IN ({CUT_CAUSES})", CUT_CLIENTS),
     "uncommitted": Needs("transactions", "outcome IN ('open', 'implicitly_aborted') AND sends + acks + nacks > 0"),
     "rolled_back": Needs("transactions", "outcome = 'aborted'", AGAIN),
-    "producer_faster": _MINUTES,
+    "producer_faster": Needs("sends", "true", SLOW_SLOTS * MORE_AT_ONCE),
     "late_messages": _MINUTES,
     "backlog": _MINUTES,
     "slow_confirms": Needs("destination_minutes", "receipt_p95_us IS NOT NULL", LEAST_MINUTES + 1),

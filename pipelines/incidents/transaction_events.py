@@ -14,7 +14,6 @@ OPEN_S, OPEN_MESSAGES = 60, 10
 _OF_SESSION = f"p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
 _SESSION = "JOIN sessions s ON s.stream_id = t.stream_id JOIN streams p ON p.stream_id = t.stream_id"
 _ENDED = "coalesce(t.ended_ns, s.closed_ns, s.last_ns)"
-_NOWHERE = f"{NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset"
 _MORE = f"{NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s"
 
 UNCOMMITTED = f"""
@@ -36,14 +35,16 @@ _ROLLED = f"""
            count_if(t.outcome = 'aborted') AS aborted, sum(CASE WHEN t.outcome = 'aborted' THEN t.sends + t.acks + t.nacks ELSE 0 END)
            AS messages, min(CASE WHEN t.outcome = 'aborted' THEN t.ended_ns END) AS first_ns,
            max(CASE WHEN t.outcome = 'aborted' THEN t.ended_ns END) AS last_ns,
-           min(CASE WHEN t.outcome = 'aborted' THEN t.stream_id END) AS stream_id
+           min(CASE WHEN t.outcome = 'aborted'
+                    THEN {{'ns': t.ended_ns, 'stream_id': t.stream_id, 'stream_offset': t.begin_offset}} END) AS first
     FROM transactions t {_SESSION} WHERE t.ended_ns > 0 AND t.outcome IN ('committed', 'aborted')
     GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, CAST(floor(t.ended_ns / {MINUTE_NS}.0) AS BIGINT)"""
 
 ROLLED_BACK = f"""
     SELECT source, subject_kind, subject, server_product, 'aborted' AS what, {NO_TEXT} AS text, first_ns AS begin_ns, last_ns AS end_ns,
-           CAST(messages AS BIGINT) AS messages, CAST(aborted AS DOUBLE) AS amount, stream_id, {_NOWHERE}, {NO_TEXT} AS destination_name,
+           CAST(messages AS BIGINT) AS messages, CAST(aborted AS DOUBLE) AS amount, first.stream_id AS stream_id,
+           'c2s' AS direction, first.stream_offset AS stream_offset, {NO_TEXT} AS destination_name,
            CAST(transactions AS DOUBLE) AS before, {_MORE}
     FROM ({_ROLLED}) minutes WHERE aborted >= {AGAIN} AND aborted >= {AGAIN_SHARE} * transactions
-      AND stream_id NOT IN (SELECT stream_id FROM deliveries WHERE redelivered)"""
+      AND first.stream_id NOT IN (SELECT stream_id FROM deliveries WHERE redelivered)"""
 """Minutes in which a client aborted many of its transactions; where its broker delivers again what it gave back, that is said instead."""

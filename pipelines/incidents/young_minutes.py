@@ -49,3 +49,46 @@ def young_slow(timed: str, minute: str, many: int, slower: int, slower_us: int, 
             WINDOW past AS (PARTITION BY {consumer} ORDER BY slot RANGE BETWEEN {SLOTS_OF_PAST} PRECEDING AND 1 PRECEDING)) compared
         WINDOW near AS (PARTITION BY {consumer} ORDER BY slot RANGE BETWEEN {NEAR_SLOTS} PRECEDING AND {NEAR_SLOTS} FOLLOWING)) slots
     WHERE slow GROUP BY {consumer}, CAST(floor(slot / {60_000_000_000 // SLOT_NS}.0) AS BIGINT)"""
+
+
+MORE_AT_ONCE, LEAST_SENDS = 20, 3
+"""A slot of a destination is faster with so many SENDs or more; its backlog grows by that many at least."""
+
+
+def young_faster(more: int, growth_share: float) -> str:
+    """Minutes of destinations that are sent much more to than in the slots before, while their backlog grows; rates are those of a minute.
+
+    `destination_past` has no five minutes to compare these with. The first slot of a destination is not whole.
+    """
+    key, per_minute = "source, destination_name, server_product", 60_000_000_000 // SLOT_NS
+    slot = f"CAST(floor({{}} / {SLOT_NS}.0) AS BIGINT)"
+    past = f"past AS (PARTITION BY {key} ORDER BY slot RANGE BETWEEN {SLOTS_OF_PAST} PRECEDING AND 1 PRECEDING)"
+    return f"""
+    SELECT {key}, CAST(floor(slot / {per_minute}.0) AS BIGINT) AS minute, CAST(avg(sends) * {per_minute} AS BIGINT) AS sends,
+           min(usual) * {per_minute} AS usual
+    FROM (
+        SELECT *, faster AND sum(CASE WHEN faster THEN 1 ELSE 0 END) OVER near >= {SLOW_SLOTS} AS lasts FROM (
+            SELECT *, coalesce(whole >= {LEAST_SLOTS} AND sends >= greatest({more} * usual, {MORE_AT_ONCE})
+                               AND sends - delivered >= greatest({LEAST_SENDS}, {growth_share} * sends), false) AS faster
+            FROM (
+                SELECT *, avg(CASE WHEN slot > first_slot THEN sends END) OVER past AS usual,
+                       count(CASE WHEN slot > first_slot THEN sends END) OVER past AS whole
+                FROM (
+                    SELECT m.source, m.destination_name, m.server_product, t.slot, sum(t.sends) AS sends, sum(t.delivered) AS delivered,
+                           min(t.slot) OVER (PARTITION BY m.source, m.destination_name, m.server_product) AS first_slot
+                    FROM (
+                        SELECT p.source, x.destination_name, {slot.format("x.sent_ns")} AS slot, count(*) AS sends, 0 AS delivered
+                        FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id
+                        WHERE x.sent_ns > 0 AND s.error_message IS NULL
+                        GROUP BY p.source, x.destination_name, {slot.format("x.sent_ns")}
+                        UNION ALL
+                        SELECT p.source, d.destination_name, {slot.format("d.delivered_ns")}, 0, count(*)
+                        FROM deliveries d JOIN streams p ON p.stream_id = d.stream_id
+                        WHERE d.delivered_ns > 0 AND d.redelivered IS NOT TRUE
+                        GROUP BY p.source, d.destination_name, {slot.format("d.delivered_ns")}) t
+                    JOIN destination_past m ON m.source = t.source AND m.destination_name = t.destination_name
+                         AND m.minute = CAST(floor(t.slot / {per_minute}.0) AS BIGINT) AND m.fives = 0
+                    GROUP BY m.source, m.destination_name, m.server_product, t.slot) slots
+                WINDOW {past}) compared) judged
+        WINDOW near AS (PARTITION BY {key} ORDER BY slot RANGE BETWEEN {NEAR_SLOTS} PRECEDING AND {NEAR_SLOTS} FOLLOWING)) slots
+    WHERE lasts GROUP BY {key}, CAST(floor(slot / {per_minute}.0) AS BIGINT)"""

@@ -51,6 +51,24 @@ def silenced(begin: int, end: int, asked_until: int = 400, in_flight: bool = Fal
     return found
 
 
+def sending(begin: int, taken: int) -> Traffic:
+    """Two minutes of a producer that sends 4 messages a second, and 40 from some second on; so many a second are taken then."""
+    counts = [(4, 4) if second < begin else (40, taken) for second in range(120)]
+    by_minute = [[sum(one[of] for one in counts[60 * minute : 60 * minute + 60]) for minute in range(2)] for of in range(2)]
+    found = destination(Traffic(), *by_minute)
+    found.rows["sends"].clear()
+    for second, (came, _) in enumerate(counts):
+        for number in range(came):
+            moment = second + number / came
+            found.of_last("sends", stream_offset=round(moment * 1000), destination_name=QUEUE, first_ns=at(moment), sent_ns=at(moment))
+    found.session(0, 120).of_last("subscriptions", subscribe_offset=20, destination_name=QUEUE, subscribed_ns=at(0))
+    for second, (_, went) in enumerate(counts):
+        for number in range(went):
+            delivered(found, second + number / went, round((second + number / went) * 1000), 5)
+    found.rows["captures"][0]["last_ns"] = at(120)
+    return found
+
+
 def again(contents: int, number: int = 10, **values: Any) -> Traffic:
     """A minute in which so many messages come again."""
     found = consumer(Traffic(), STEADY)
@@ -118,6 +136,9 @@ CASES = {
     "an instance that is slow is not its login": (consumers.SLOW, instances_of(STEADY, [20] * 4 + [400] * 4), []),
     "one connection alone": (instances.SLOW_INSTANCE, instances_of([20] * 4 + [400] * 4), []),
     "a producer that sends more": (destinations.PRODUCER_FASTER, GROWS, [f"login shop {QUEUE} x4"]),
+    "a producer that sends more in the first minutes": (destinations.PRODUCER_FASTER, sending(45, 4), [f"login shop {QUEUE} x2"]),
+    "a producer that sends more, and consumers follow": (destinations.PRODUCER_FASTER, sending(45, 40), []),
+    "a producer that sends more for ten seconds": (destinations.PRODUCER_FASTER, sending(110, 4), []),
     "a producer that is said is no backlog": (destinations.BACKLOG, GROWS, []),
     "a backlog of which no past is known": (destinations.BACKLOG, minutes([90] * 8, [30] * 8), [f"destination /{QUEUE} {QUEUE} x8"]),
     "a queue that is as it was": (destinations.BACKLOG, minutes(SAME, SAME), []),
