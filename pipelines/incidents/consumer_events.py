@@ -56,12 +56,8 @@ STALLED = f"""
            CAST(NULL AS BIGINT) AS stream_offset, t.destination_name, u.usual_us / 1e6 AS before,
            CAST(b.backlog AS DOUBLE) AS backlog, {NO_NUMBER} AS late_s
     FROM held t JOIN sessions s ON s.stream_id = t.stream_id JOIN streams p ON p.stream_id = t.stream_id
-    LEFT JOIN (SELECT t.stream_id, t.begin_ns, percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ack_latency_us) AS usual_us
-               FROM held t JOIN sessions s ON s.stream_id = t.stream_id
-               JOIN acknowledged d ON d.source = t.source AND d.subject = {SUBJECT} AND d.destination_name = t.destination_name
-               AND d.server_product IS NOT DISTINCT FROM s.server_product
-               WHERE d.delivered_ns < t.begin_ns AND d.delivered_ns >= t.begin_ns - {DAY_MINUTES * MINUTE_NS}
-               GROUP BY t.stream_id, t.begin_ns) u ON u.stream_id = t.stream_id AND u.begin_ns = t.begin_ns
+    LEFT JOIN (SELECT stream_id, begin_ns, coalesce(before_us, at_first_us) AS usual_us FROM usual) u
+    ON u.stream_id = t.stream_id AND u.begin_ns = t.begin_ns
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, min(u.subscribed_ns) AS back_ns
                FROM held t JOIN subscribing u
                ON u.source = t.source AND u.destination_name = t.destination_name AND u.subscribed_ns >= t.end_ns
@@ -88,9 +84,44 @@ SUBSCRIBING = """
     SELECT p.source, u.destination_name, u.subscribed_ns FROM subscriptions u JOIN streams p ON p.stream_id = u.stream_id"""
 
 ACKNOWLEDGED = f"""
-    SELECT p.source, {SUBJECT} AS subject, s.server_product, d.destination_name, d.delivered_ns, d.ack_latency_us
+    SELECT p.source, {SUBJECT} AS subject, s.server_product, d.destination_name, {DELIVERED} AS minute, d.delivered_ns, d.ack_latency_us
     FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
     WHERE d.ack_latency_us IS NOT NULL"""
+
+ACKNOWLEDGED_MINUTES = """
+    SELECT source, subject, server_product, destination_name, minute, count(*) AS messages,
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us) AS usual_us
+    FROM acknowledged GROUP BY source, subject, server_product, destination_name, minute"""
+
+HOLDERS = f"""
+    SELECT t.stream_id, t.begin_ns, t.source, t.destination_name, s.server_product, {SUBJECT} AS subject,
+           CAST(floor(t.begin_ns / {MINUTE_NS}.0) AS BIGINT) AS minute
+    FROM held t JOIN sessions s ON s.stream_id = t.stream_id WHERE t.destination_name IS NOT NULL"""
+
+_OF_HOLDER = """{one}.source = t.source AND {one}.subject = t.subject AND {one}.destination_name = t.destination_name
+         AND {one}.server_product IS NOT DISTINCT FROM t.server_product"""
+_CONSUMER_MINUTE = "source, subject, server_product, destination_name, minute"
+USUAL_BEFORE = f"""
+    SELECT {_CONSUMER_MINUTE}, min(usual_us) AS usual_us FROM (
+        SELECT *, sum(messages) OVER (PARTITION BY {_CONSUMER_MINUTE} ORDER BY usual_us) AS as_long,
+               sum(messages) OVER (PARTITION BY {_CONSUMER_MINUTE}) AS of_all
+        FROM (SELECT t.source, t.subject, t.server_product, t.destination_name, t.minute, m.messages, m.usual_us
+              FROM (SELECT DISTINCT {_CONSUMER_MINUTE} FROM holders) t JOIN acknowledged_minutes m
+              ON {_OF_HOLDER.format(one="m")} AND m.minute >= t.minute - {DAY_MINUTES} AND m.minute < t.minute) minutes) lined
+    WHERE 2 * as_long >= of_all GROUP BY {_CONSUMER_MINUTE}"""
+"""What consumers took in the day before a minute: the median of the minutes' medians, weighted by messages."""
+
+USUAL = f"""
+    SELECT t.stream_id, t.begin_ns, max(b.usual_us) AS before_us,
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ack_latency_us) AS at_first_us
+    FROM holders t
+    LEFT JOIN usual_before b ON {_OF_HOLDER.format(one="b")} AND b.minute = t.minute
+    LEFT JOIN acknowledged d ON b.minute IS NULL AND {_OF_HOLDER.format(one="d")} AND d.minute = t.minute AND d.delivered_ns < t.begin_ns
+    GROUP BY t.stream_id, t.begin_ns"""
+"""What a consumer took before it stalled: in the day before, or without one in the minute in which it did.
+
+Each pause with each message of the day before would be as many rows as both multiplied.
+"""
 
 GONE = f"""
     SELECT {_OF_SESSION}, coalesce(u.destination_name, '') AS what, {NO_TEXT} AS text, s.closed_ns AS begin_ns, n.back_ns AS end_ns,
@@ -179,5 +210,6 @@ REDELIVERY_LOOP = f"{_REPEATED} AND c.contents > {FEW_CONTENTS}"
 POISON_MESSAGE = f"{_REPEATED} AND c.contents <= {FEW_CONTENTS}"
 """The same, of few messages: one that no consumer can take."""
 
-CTES = {"subscribing": SUBSCRIBING, "acknowledged": ACKNOWLEDGED, "still": CONSUMER_STALLS.of(), "held": HELD, "stalled": STALLED,
+CTES = {"subscribing": SUBSCRIBING, "acknowledged": ACKNOWLEDGED, "still": CONSUMER_STALLS.of(), "held": HELD,
+        "acknowledged_minutes": ACKNOWLEDGED_MINUTES, "holders": HOLDERS, "usual_before": USUAL_BEFORE, "usual": USUAL, "stalled": STALLED,
         "lost_consumers": GONE}  # fmt: skip

@@ -59,8 +59,8 @@ _TAIL = """
 ## Over many runs
 
 Many runs give the incidents of one run, in whatever order captures come: a run makes incidents again from a day before its captures on, and
-from before each incident that lasts until then; all of them where connections were forgotten, computed again or repaired. An incident
-keeps its `incident_id`, a digest of kind, subject, source and first minute, while it lasts. A late
+from before each incident that lasts until then (those of rules and captures, which may last as long as a lake, apart from the others); all
+of them where connections were forgotten, computed again or repaired. An incident keeps its `incident_id`, a digest of kind, subject, source and first minute, while it lasts. A late
 capture or `--reprocess` corrects it; it then has another id if it began in another minute. `stompcap forget` leaves no sentence, sample or
 subject of the connections that it deletes: what is left is what the remaining connections show. A lake of an older version gets the table
 with its next run.

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from pipelines.incidents.evidence import Frame, find_frames, find_packets
 from pipelines.incidents.islands import islands
-from pipelines.incidents.kinds import KINDS, MINUTE, TABLES
+from pipelines.incidents.kinds import DAY, KINDS, MINUTE, TABLES, Kind
 from pipelines.incidents.possible import possible, questions
-from pipelines.incidents.window import Window, window
+from pipelines.incidents.window import Window, first_change, window
 from stompcap.incidents.facts import Facts
 from stompcap.incidents.summary import summarise
 from stompcap.lake import delta_log, open_tables, query
@@ -34,6 +34,9 @@ Row = dict[str, Any]
 TABLE = INCIDENTS.name
 OF_KIND = {kind.name: kind for kind in KINDS}
 MINUTE_NS = MINUTE * 10**9
+BRIEF, DAILY = (tuple(kind for kind in KINDS if (kind.gap_s >= DAY) is daily) for daily in (False, True))
+"""Kinds whose incidents end after an hour of quiet at most, and those that often last as long as a lake, which would make all again."""
+
 TOTALS = "SELECT source, count(*) AS connections FROM streams WHERE protocol = 'stomp' GROUP BY source"
 SAME = ("kind", "source", "subject_kind", "subject", "server_product", "what", "begin_ns")
 
@@ -48,22 +51,36 @@ def refresh(lake: str, batches: Sequence[str], run_id: str) -> int:
         replace_files(delta, [], [], info)
         return 0
     held = delta.to_pyarrow_table().select(INCIDENTS.arrow.names).cast(INCIDENTS.arrow)
-    since = window(lake, {name: recorded.get(SOURCE + name) for name in versions}, held)
-    rows = made(lake, since)
-    if since is not None:
-        rows = pa.concat_tables([held.filter(pc.less(held["begin_ns"], since.begin_ns)), rows])
+    first_ns = first_change(lake, {name: recorded.get(SOURCE + name) for name in versions})
+    since = windows(first_ns, held)
+    rows = pa.concat_tables([part for kinds, begin in since.items() for part in (_before(held, kinds, begin), made(lake, begin, kinds))])
     return replace_where(lake, TABLE, "incident_id", None, rows, info)
 
 
-def made(lake: str, since: Window | None = None) -> pa.Table:
+def windows(first_ns: int | None, held: pa.Table) -> dict[tuple[Kind, ...], Window | None]:
+    """From when on to make the incidents of which kinds again, where the first packet that came is of that time."""
+    since = {kinds: window(first_ns, held.filter(_of(held, kinds))) for kinds in (BRIEF, DAILY)}
+    return since if len(set(since.values())) > 1 else {KINDS: since[DAILY]}
+
+
+def _of(held: pa.Table, kinds: Sequence[Kind]) -> pa.ChunkedArray:
+    return pc.is_in(held["kind"], pa.array([kind.name for kind in kinds], pa.string()))
+
+
+def _before(held: pa.Table, kinds: Sequence[Kind], since: Window | None) -> pa.Table:
+    """The incidents of these kinds that stay as they are."""
+    return held.slice(0, 0) if since is None else held.filter(pc.and_(_of(held, kinds), pc.less(held["begin_ns"], since.begin_ns)))
+
+
+def made(lake: str, since: Window | None = None, every: Sequence[Kind] = KINDS) -> pa.Table:
     """The incidents of a lake, or those that began in a window.
 
     However large it is, DuckDB answers, which makes once what several kinds are told by, and has room on the disk; Spark would plan each
     relation anew wherever one is named, and takes a hundred times as long.
     """
     tables = {name: query.all_files(lake, name) for name in TABLES} | (since.parts(lake) if since is not None else {})
-    asked = questions(KINDS)
-    kinds = possible(KINDS, query.in_process({one.name: tables[one.name] for one in asked}, asked).values())
+    asked = questions(every)
+    kinds = possible(every, query.in_process({one.name: tables[one.name] for one in asked}, asked).values())
     if not kinds:
         return INCIDENTS.arrow.empty_table()
     with query.opened(tables) as database:

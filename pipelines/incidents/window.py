@@ -51,10 +51,10 @@ class Window:
         return found
 
 
-def window(lake: str, since: Mapping[str, int | None], held: pa.Table) -> Window | None:
-    """From when on to make incidents again; None for all of them.
+def first_change(lake: str, since: Mapping[str, int | None]) -> int | None:
+    """The time of the first packet of the captures that came, in nanoseconds; None where more changed than captures came.
 
-    `since` has the versions of tables that they were made from, `held` the incidents that there are.
+    `since` has the versions of tables that the incidents were made from.
     """
     came = since.get("captures")
     if came is None:
@@ -69,7 +69,12 @@ def window(lake: str, since: Mapping[str, int | None], held: pa.Table) -> Window
         gone = database.sql("SELECT capture_id FROM went EXCEPT SELECT capture_id FROM came").fetchall()
         rows = "SELECT capture_id, packets, first_ns FROM"
         [(first_ns,)] = database.sql(f"SELECT min(first_ns) FROM ({rows} came EXCEPT {rows} went) new").fetchall()
-    if gone or first_ns is None:
+    return None if gone else first_ns
+
+
+def window(first_ns: int | None, held: pa.Table) -> Window | None:
+    """From when on to make incidents again, of which `held` are those that there are; None for all of them."""
+    if first_ns is None:
         return None
     begin_ns = first_ns - DAY_NS
     while True:

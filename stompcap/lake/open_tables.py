@@ -57,7 +57,8 @@ def _latest(where: str) -> DeltaTable:
     with _LOCK:
         held = _KEPT.get(where)
     if held is not None:
-        held.update_incremental()  # deltalake has a lock of its own for each table
+        if "://" in where or os.path.exists(_commit(where, held.version() + 1)):
+            held.update_incremental()  # deltalake has a lock of its own for each table
         return held
     found = at(where)
     with _LOCK:
@@ -87,10 +88,15 @@ def at(where: str, version: int | None = None) -> DeltaTable:
     """
     with explained(where):
         found = DeltaTable(where, version=version, storage_options=settings(where))
-    latest = f"{where}/_delta_log/{found.version():020d}.json"
+    latest = _commit(where, found.version())
     if "://" not in where and os.path.isfile(latest) and not os.path.getsize(latest):
         raise DeltaError(f"{latest} is empty")
     return found
+
+
+def _commit(where: str, version: int) -> str:
+    """The file of a commit (Delta protocol, "Delta Log Entries")."""
+    return f"{where}/_delta_log/{version:020d}.json"
 
 
 def is_there(where: str) -> bool:

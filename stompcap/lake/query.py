@@ -6,10 +6,12 @@ more than `DRIVER_ROWS` rows are answered by Spark, so that nothing in the drive
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
-    from pyarrow import dataset
     from pyspark.sql import SparkSession
 
 DRIVER_ROWS = 10_000_000
@@ -40,6 +41,10 @@ NOT_PLAIN = ("://", "*", "?", "[")
 STREAMS = "streams"
 SELECTED = "selected_source"
 """The table with the name of the capture point that a query is restricted to."""
+
+_INSTANCES: dict[tuple[int, bool], DuckDBPyConnection] = {}
+_NUMBERS = count()
+_LOCK = Lock()
 
 AT_ONCE = 4  # small jobs of one Spark session are quicker side by side
 
@@ -101,33 +106,73 @@ def in_process(
 
 @contextmanager
 def opened(tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnection]:
-    """DuckDB with views of these tables."""
+    """DuckDB with views of these tables, in a database of its own.
+
+    The databases of a process share an instance of DuckDB, whose start takes as long as a small query. There are two: where Arrow reads
+    a table, joins must not push their filters down into it, because Arrow does not know all of them, and that is a setting of an instance.
+    """
     import duckdb
 
-    with duckdb.connect(config={"memory_limit": MEMORY}) as database:
-        database.execute("SET TimeZone = 'UTC'")
-        database.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")  # as Spark has it
+    by_arrow = any(_read_by_arrow(table) for table in tables.values())
+    name = f"opened_{next(_NUMBERS)}"
+    with _instance(by_arrow).cursor() as database:
+        database.execute(f"ATTACH ':memory:' AS {name}; USE {name}")
+        try:
+            for view, table in tables.items():
+                show(database, view, table)
+            yield database
+        except duckdb.FatalException:
+            _INSTANCES.clear()  # an instance answers nothing after an internal error
+            raise
+        finally:
+            with suppress(duckdb.Error):
+                database.execute(f"USE memory; DETACH {name}")
+
+
+@contextmanager
+def isolated(tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnection]:
+    """DuckDB with views of these tables, in an instance of its own, whose settings the caller may change."""
+    with _start(by_arrow=True) as database:
         for name, table in tables.items():
             show(database, name, table)
         yield database
 
 
+def _instance(by_arrow: bool) -> DuckDBPyConnection:
+    """The instance of this process; a process that was forked off another starts its own."""
+    with _LOCK:
+        key = os.getpid(), by_arrow
+        if key not in _INSTANCES:
+            _INSTANCES[key] = _start(by_arrow=by_arrow)
+        return _INSTANCES[key]
+
+
+def _start(*, by_arrow: bool) -> DuckDBPyConnection:
+    import duckdb
+
+    started = duckdb.connect(config={"memory_limit": MEMORY})
+    started.execute("SET GLOBAL TimeZone = 'UTC'")
+    started.execute("SET GLOBAL default_null_order = 'nulls_first_on_asc_last_on_desc'")  # as Spark has it
+    started.execute("SET GLOBAL enable_external_file_cache = false")  # what a process that lives on would keep of files that are gone
+    if by_arrow:
+        started.execute("SET GLOBAL disabled_optimizers = 'join_filter_pushdown'")
+    return started
+
+
 def show(database: DuckDBPyConnection, name: str, table: Files | pa.Table) -> None:
     """Create a view of a table in DuckDB."""
     if isinstance(table, pa.Table):
-        _by_arrow(database, name, table)
+        database.register(name, table)
     elif not table.uris:
-        _by_arrow(database, name, stored(TABLES[table.table]).empty_table())
-    elif any(mark in uri for uri in table.uris for mark in NOT_PLAIN):
-        _by_arrow(database, name, data_files.dataset(table.table, table.uris))
+        database.register(name, stored(TABLES[table.table]).empty_table())
+    elif _read_by_arrow(table):
+        database.register(name, data_files.dataset(table.table, table.uris))
     else:
         _view(database, name, table)
 
 
-def _by_arrow(database: DuckDBPyConnection, name: str, rows: pa.Table | dataset.Dataset) -> None:
-    """A view of what Arrow reads; joins must not push their filters down into it, because Arrow does not know all of them."""
-    database.execute("SET disabled_optimizers = 'join_filter_pushdown'")
-    database.register(name, rows)
+def _read_by_arrow(table: Files | pa.Table) -> bool:
+    return isinstance(table, pa.Table) or not table.uris or any(mark in uri for uri in table.uris for mark in NOT_PLAIN)
 
 
 def _view(database: DuckDBPyConnection, name: str, files: Files) -> None:
@@ -138,8 +183,9 @@ def _view(database: DuckDBPyConnection, name: str, files: Files) -> None:
         held.create_view(name)
         return
     held.create_view(f"held_{name}")
-    _by_arrow(database, f"no_{name}", schema.empty_table())
-    database.execute(f"CREATE VIEW {name} AS SELECT * FROM no_{name} UNION ALL BY NAME SELECT * FROM held_{name}")  # noqa: S608  our names
+    database.register(f"columns_of_{name}", schema.empty_table())
+    database.execute(f"CREATE TABLE no_{name} AS SELECT * FROM columns_of_{name}")  # noqa: S608  our names
+    database.execute(f"CREATE VIEW {name} AS SELECT * FROM no_{name} UNION ALL BY NAME SELECT * FROM held_{name}")  # noqa: S608
 
 
 def _whole_numbers(answer: pa.Table) -> pa.Table:

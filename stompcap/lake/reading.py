@@ -134,7 +134,7 @@ def _opened(lake: str, names: Iterable[str], more: Sequence[Attached]) -> Iterat
     tables = sorted({name for name in names if name in TABLES} | {table for view in views for table in view.tables})
     with ThreadPoolExecutor(AT_ONCE) as pool:
         held = dict(zip(tables, pool.map(lambda table: files(lake, table), tables), strict=True))
-    with tempfile.TemporaryDirectory(prefix="stompcap-sql-") as spilled, query.opened(held) as database:
+    with tempfile.TemporaryDirectory(prefix="stompcap-sql-") as spilled, query.isolated(held) as database:
         for view in views:
             database.execute(f"CREATE VIEW {view.name} AS {view.of()}")
         beside = attached.show(database, more, names, files) if more else []

@@ -1,0 +1,100 @@
+"""DuckDB over tables of a lake: databases that share an instance, and instances of their own."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from stompcap.lake import query
+from stompcap.lake import tables as lakes
+from stompcap.lake.finality import marked
+from stompcap.lake.paths import location
+from stompcap.tables import TABLES
+from tests.report.sample import table as sample
+
+
+def numbers(*values: int) -> pa.Table:
+    return pa.table({"number": pa.array(values, pa.int64())})
+
+
+def total(database: duckdb.DuckDBPyConnection, view: str = "t") -> int:
+    return int(database.sql(f"SELECT sum(number) FROM {view}").fetchall()[0][0])
+
+
+def test_databases_see_neither_each_others_views_nor_tables() -> None:
+    with query.opened({"t": numbers(1, 2)}) as one, query.opened({"t": numbers(10)}) as other:
+        one.execute("CREATE TABLE made AS SELECT 1 AS number")
+        other.execute("CREATE TABLE made AS SELECT 5 AS number")
+        assert [total(one), total(other), total(one, "made"), total(other, "made")] == [3, 10, 1, 5]
+    with query.opened({}) as later, pytest.raises(duckdb.CatalogException):
+        later.sql("SELECT * FROM made")
+
+
+def test_threads_have_databases_of_their_own() -> None:
+    found: dict[int, int] = {}
+
+    def ask(number: int) -> None:
+        for _ in range(20):
+            with query.opened({"t": numbers(number)}) as database:
+                found[number] = total(database)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {number: number for number in range(8)}
+
+
+def test_a_statement_that_fails_leaves_the_next_database_as_it_was() -> None:
+    with pytest.raises(duckdb.Error), query.opened({"t": numbers(1)}) as database:
+        database.sql("SELECT nonsense FROM t").fetchall()
+    with query.opened({"t": numbers(4)}) as database:
+        assert total(database) == 4
+
+
+def test_settings_of_an_isolated_database_are_nobody_elses() -> None:
+    with query.isolated({"t": numbers(1)}) as database:
+        database.execute("SET enable_external_access = false")
+        database.execute("SET TimeZone = 'Asia/Tokyo'")
+        database.execute("SET lock_configuration = true")
+        with query.opened({"t": numbers(2)}) as other:
+            assert other.sql("SELECT current_setting('TimeZone')").fetchall() == [("UTC",)]
+
+
+def test_times_are_in_utc_and_nulls_in_sparks_order() -> None:
+    with query.opened({"t": pa.table({"number": pa.array([2, None, 1], pa.int64())})}) as database:
+        assert database.sql("SELECT number FROM t ORDER BY number").fetchall() == [(None,), (1,), (2,)]
+        assert database.sql("SELECT number FROM t ORDER BY number DESC").fetchall() == [(2,), (1,), (None,)]
+        assert database.sql("SELECT CAST(to_timestamp(0) AS VARCHAR)").fetchall() == [("1970-01-01 00:00:00+00",)]
+
+
+def test_a_process_that_was_forked_off_starts_duckdb_anew() -> None:
+    with query.opened({"t": numbers(1)}) as database:
+        assert total(database) == 1
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            with query.opened({"t": numbers(7)}) as database:
+                os.write(writer, str(total(database)).encode())
+        finally:
+            os._exit(0)
+    assert os.read(reader, 10) == b"7"
+    os.waitpid(child, 0)
+
+
+def test_a_table_without_files_has_no_rows_and_a_join_with_it_none(tmp_path: Path) -> None:
+    lake = str(tmp_path)
+    lakes.create(lake)
+    rows = marked(TABLES["streams"], sample("streams", [{"stream_id": "a"}, {"stream_id": "b"}]), "part")
+    write_deltalake(location(lake, "streams"), rows, mode="append")
+    with query.opened({name: query.all_files(lake, name) for name in ("streams", "sessions")}) as database:
+        assert database.sql("SELECT count(*) FROM streams").fetchall() == [(2,)]
+        assert database.sql("SELECT count(*) FROM streams JOIN sessions USING (stream_id)").fetchall() == [(0,)]
