@@ -2,17 +2,40 @@
 
 Great Expectations imports Spark Connect where it finds it, and pyspark ends the process where Spark Connect's packages are missing and
 the program is no file, as in `python -c` (pyspark.sql.connect.utils.check_dependencies).
+
+A third of the time of the import is that of libraries which few expectations use and none of ours: they are imported at their first use.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
 
 os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # read once, when the package is imported
 
 _CONNECT = ("pyspark.sql.connect.dataframe", "pyspark.sql.connect.session")
+_LATER = ("scipy.stats", "scipy.sparse", "altair")
+
+
+class _Later(ModuleType):
+    """Stands for a module until an attribute of it is asked for; that of `importlib.util.LazyLoader` is loaded when it is imported."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # the import system asks for some
+            raise AttributeError(name)
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
+
+
+for _name in _LATER:
+    if _name not in sys.modules and (_spec := find_spec(_name)) is not None:
+        sys.modules[_name] = _Later(_name)
+        sys.modules[_name].__spec__ = _spec
 _HIDDEN = [name for name in _CONNECT if find_spec("grpc") is None and name not in sys.modules]
 sys.modules.update(dict.fromkeys(_HIDDEN))  # type: ignore[arg-type]  # None hides a module from the import system
 try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from stompcap.quality import across, clear_secrets, suites
 from stompcap.quality.across import Balance
-from stompcap.quality.examples import NOT_NULL, WHOLE, WHOLE_FILES
-from stompcap.quality.expectations import Result, Validator
+from stompcap.quality.catalogue import KEYS
+from stompcap.quality.examples import IN_SET, NOT_NULL, WHOLE, WHOLE_FILES
+from stompcap.quality.expectations import Validator, Verdict
 from stompcap.quality.invariants import INVARIANTS
-from stompcap.quality.measures import RECENT, Measures
+from stompcap.quality.measures import FEW, RECENT, Measures
 from stompcap.quality.profiles import Profile, Sums
 from stompcap.quality.ranges import EXAMPLES, LONGEST, Faults, checks
 from stompcap.quality.row_rules import BY_TABLE
@@ -27,6 +28,9 @@ from stompcap.quality.wording import failure
 from stompcap.settings import Quality
 from stompcap.tables import TABLES
 from stompcap.visible import visible
+
+Name = tuple[str, str | None, str]
+THRESHOLDS: dict[str, Name] = {RECENT: ("captures", "last_ns", RECENT), FEW: ("streams", None, FEW)}
 
 
 @dataclass
@@ -47,74 +51,89 @@ class Profiled:
 def evaluated(found: Profiled, quality: Quality, run_id: str) -> pa.Table:
     """Rows of `quality_results` for the profiles, the invariants that have sums, and the thresholds that are set."""
     validator, now = Validator(), datetime.datetime.now(datetime.UTC)
+    rules = [(rule, found.sums[rule.name]) for rule in INVARIANTS if rule.name in found.sums]
+    profiles, repeated = list(found.profiles.values()), {name: faults.rows for name, faults in found.repeated.items()}
+    verdicts = validator.validate(suites.lake_suite([one.table for one in profiles]), suites.evidence(profiles, repeated, rules))
     rows: list[dict[str, Any]] = []
     for name, profile in found.profiles.items():
-        repeated = found.repeated.get(name, Faults())
-        for result in validator.of_table(profile, repeated.rows):
-            if result.expectation == suites.BROKEN:
-                rows += _checked(result, profile, [rule for rule in across.among(list(found.profiles)) if rule.table == name])
-            else:
-                rows.append(_row(result, _profiled(profile, repeated, result)))
-    rules = {rule.name: rule for rule in INVARIANTS if rule.name in found.sums}
-    if rules:
-        suite = suites.invariants_suite(list(rules.values()))
-        for result in validator.validate(suite, suites.sides(list(rules.values()), found.sums)):
-            rule, both = rules[result.expectation], found.sums[result.expectation]
-            sides = {rule.names[0]: both.left[0], rule.names[1]: both.right[0]}
-            rows.append(_row(result, sides | found.offenders.get(rule.name, {})))
+        rows += _words(verdicts, profile)
+        rows.append(_unique(verdicts, profile, found.repeated.get(name, Faults())))
+        rows += _checked(verdicts, profile, [rule for rule in across.among(list(found.profiles)) if rule.table == name])
+    for rule, both in rules:
+        observed = {rule.names[0]: both.left[0], rule.names[1]: both.right[0]} | found.offenders.get(rule.name, {})
+        rows.append(_row(verdicts[suites.SIDES[0]], [suites.sides(rule, both)], (rule.table, None, rule.name), observed))
     if (quality.newest_packet_s, quality.lost_ratio) != (None, None) and {"captures", "streams"} <= set(found.profiles):
         moment = int(now.timestamp()) * 10**9
-        for result in validator.validate(suites.thresholds_suite(quality), suites.measured(found.measures, moment)):
-            rows.append(_row(result, _measured(found.measures, quality, result.expectation, moment)))
+        judged = validator.validate(suites.thresholds_suite(quality), suites.measured(found.measures, moment))
+        rows += [_row(one, None, THRESHOLDS[name], _measured(found.measures, quality, name, moment)) for name, one in judged.items()]
     finished = [row | {"run_id": run_id, "checked_ts": now, "message": None if row["success"] else failure(row)} for row in rows]
     return pa.Table.from_pylist(finished, schema=TABLES["quality_results"].arrow)
 
 
-def _row(result: Result, observed: dict[str, Any]) -> dict[str, Any]:
-    if result.raised:
+def _row(
+    verdict: Verdict, labels: Collection[Hashable] | None, name: Name, observed: Mapping[str, Any], severity: str = suites.ERROR
+) -> dict[str, Any]:
+    """The row of a check, named by table, column and expectation, which is broken where one of its labels in the evidence is.
+
+    Without labels it is what the expectation found.
+    """
+    if verdict.raised:
         observed = {"error": "the expectation could not be judged"}
     return {
-        "table_name": result.table,
-        "column_name": result.column,
-        "expectation": result.expectation,
-        "severity": result.severity,
-        "success": result.success,
+        "table_name": name[0],
+        "column_name": name[1],
+        "expectation": name[2],
+        "severity": suites.SEVERITIES[severity],
+        "success": verdict.holds(labels),
         "observed": json.dumps(observed, sort_keys=True),
         "checked_rows": observed.get("rows"),
-        "failed_rows": observed.get("broken", None if result.raised else 0),
+        "failed_rows": observed.get("broken", None if verdict.raised else 0),
     }
 
 
-def _checked(result: Result, profile: Profile, balances: Sequence[Balance]) -> list[dict[str, Any]]:
-    """A row for each check of a table's rows, from the one result on all of them."""
-    named: list[tuple[str | None, str, str]] = [(column, NOT_NULL, label) for column, label in suites.not_null(profile.table)]
-    named += [(check.column.name, check.expectation, check.label) for check in checks(profile.table)]
-    named += [(rule.column, rule.expectation, rule.label) for rule in BY_TABLE[profile.table.name]]
-    named += [(None, rule.name, rule.name) for rule in balances]
-    if searched := clear_secrets.COLUMNS.get(profile.table.name):
-        named.append((searched, clear_secrets.MASKED, clear_secrets.label(profile.table.name)))
-    if clear_secrets.LENGTHS[0] == profile.table.name:
-        named.append((*clear_secrets.LENGTHS[1:], " ".join(clear_secrets.LENGTHS[1:])))
-    rows = []
-    for column, expectation, label in named:
-        faults = profile.faults.get(label, Faults())
-        row = _row(result, {"rows": profile.rows, "broken": faults.rows, "first": faults.first})
-        held = result.success or bool(result.broken and label not in result.broken)
-        rows.append(row | {"column_name": column, "expectation": expectation, "success": held})
-    return rows
+def _words(verdicts: Mapping[str, Verdict], profile: Profile) -> Iterator[dict[str, Any]]:
+    """A row for each column of words, and one for captures that are not whole."""
+    table = profile.table
+    for column in table.enumerations:
+        labels = [suites.word(table, column.name, value) for value in profile.values[column.name] if value is not None]
+        observed = _counted(profile, column.name, IN_SET, column.words)
+        yield _row(verdicts[IN_SET], labels, (table.name, column.name, IN_SET), observed)
+    if table.name == WHOLE_FILES[0]:
+        _, name, word = WHOLE_FILES
+        labels = [value for value in profile.values[name] if value is not None]
+        yield _row(verdicts[WHOLE], labels, (table.name, name, WHOLE), _counted(profile, name, WHOLE, [word]), suites.WARNING)
 
 
-def _profiled(profile: Profile, repeated: Faults, result: Result) -> dict[str, Any]:
-    """What a profile shows of a column of words; for the whole table, of its keys."""
-    if result.column is None:
-        return {"rows": profile.rows, "broken": repeated.rows, "first": repeated.first}
-    values = profile.values[result.column]
-    faults = profile.faults.get(f"{result.column} {result.expectation}", Faults())
+def _counted(profile: Profile, column: str, expectation: str, expected: Sequence[str]) -> dict[str, Any]:
+    """What a profile shows of a column of words."""
+    values, faults = profile.values[column], profile.faults.get(f"{column} {expectation}", Faults())
     return {
         "rows": profile.rows, "nulls": values.get(None, 0), "broken": faults.rows, "first": faults.first,
-        "values": {value: rows for value, rows in values.items() if value is not None},
-        "expected": [WHOLE_FILES[2]] if result.expectation == WHOLE else list(profile.table.column(result.column).words),
+        "values": {value: rows for value, rows in values.items() if value is not None}, "expected": list(expected),
     }
+
+
+def _unique(verdicts: Mapping[str, Verdict], profile: Profile, repeated: Faults) -> dict[str, Any]:
+    """The row for a table's key."""
+    observed = {"rows": profile.rows, "broken": repeated.rows, "first": repeated.first}
+    return _row(verdicts[suites.KEYS[0]], [suites.keys(profile, repeated.rows)], (profile.table.name, None, KEYS), observed)
+
+
+def _checked(verdicts: Mapping[str, Verdict], profile: Profile, balances: Sequence[Balance]) -> Iterator[dict[str, Any]]:
+    """A row for each check of a table's rows."""
+    table = profile.table
+    named: list[tuple[str | None, str, str]] = [(column, NOT_NULL, label) for column, label in suites.not_null(table)]
+    named += [(check.column.name, check.expectation, check.label) for check in checks(table)]
+    named += [(rule.column, rule.expectation, rule.label) for rule in BY_TABLE[table.name]]
+    named += [(None, rule.name, rule.name) for rule in balances]
+    if searched := clear_secrets.COLUMNS.get(table.name):
+        named.append((searched, clear_secrets.MASKED, clear_secrets.label(table.name)))
+    if clear_secrets.LENGTHS[0] == table.name:
+        named.append((*clear_secrets.LENGTHS[1:], " ".join(clear_secrets.LENGTHS[1:])))
+    for column, expectation, label in named:
+        faults = profile.faults.get(label, Faults())
+        observed = {"rows": profile.rows, "broken": faults.rows, "first": faults.first}
+        yield _row(verdicts[suites.BROKEN], [suites.broken(table, label)], (table.name, column, expectation), observed)
 
 
 def _measured(measures: Measures, quality: Quality, expectation: str, moment: int) -> dict[str, Any]:

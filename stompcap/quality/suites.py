@@ -1,13 +1,13 @@
-"""The suites: which expectations each table of the lake must meet, derived from the tables' own declarations.
+"""The suite of a lake: what its tables must meet, derived from their own declarations, as few expectations on what was added up of them.
 
 Keys are unique and not null, enumerations contain their words only, columns that may not be null are not, numbers are in range and in
-order, invariants hold, and what the user has a threshold for keeps to it. An expectation has its table, its column and the name of its
-result in its `meta`; one covers all checks of numbers and for null of a table, because Great Expectations is slow for each expectation.
+order, invariants hold, and what the user has a threshold for keeps to it. Great Expectations takes ten milliseconds for each expectation,
+so one is on all tables: on the words of all their columns, on their broken checks, on their keys. What it did not expect names the table.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from stompcap.settings import Quality
     from stompcap.tables import Table
 
+    Pair = tuple[str, str]
+
 ERROR, WARNING = "critical", "warning"
 SEVERITIES = {ERROR: "error", WARNING: "warning", "info": "warning"}
 """Great Expectations' severities in the lake's words."""
@@ -35,45 +37,60 @@ BROKEN, NONE = "broken checks", "none"
 """The column of the evidence that names the broken checks of rows (stompcap.quality.ranges, and those for null), and its value where
 there is none."""
 
+KEYS, SIDES = ("rows", "keys"), ("one side", "other side")
+"""Columns of the evidence in which each row is a pair that must be equal: of a table, and of an invariant."""
+
 AGE, LOST = "age of the newest packet in s", "part of the bytes that is missing"
 
 
-def _meta(table: str, column: str | None, name: str) -> dict[str, Any]:
-    return {"table_name": table, "column_name": column, "expectation": name}
+def lake_suite(tables: Sequence[Table]) -> gx.ExpectationSuite:
+    """The suite of some tables, to be run on their `evidence`."""
+    words = [word(table, column.name, value) for table in tables for column in table.enumerations for value in column.words]
+    return gx.ExpectationSuite(name="lake", expectations=[
+        gxe.ExpectColumnValuesToBeInSet(column=IN_SET, value_set=words, severity=ERROR, meta={"name": IN_SET}),
+        gxe.ExpectColumnValuesToBeInSet(column=WHOLE, value_set=[WHOLE_FILES[2]], severity=WARNING, meta={"name": WHOLE}),
+        gxe.ExpectColumnValuesToBeInSet(column=BROKEN, value_set=[NONE], severity=ERROR, meta={"name": BROKEN}),
+        *(gxe.ExpectColumnPairValuesToBeEqual(column_A=one, column_B=other, severity=ERROR, meta={"name": one})
+          for one, other in (KEYS, SIDES)),
+    ])  # fmt: skip
 
 
-def table_suite(table: Table) -> gx.ExpectationSuite:
-    """The suite of one table, to be run on its `evidence`."""
-    expectations: list[Expectation] = [
-        gxe.ExpectColumnValuesToBeInSet(
-            column=column.name, value_set=list(column.words), severity=ERROR, meta=_meta(table.name, column.name, IN_SET),
-        )
-        for column in table.enumerations
-    ]
-    name, column_name, word = WHOLE_FILES
-    if table.name == name:
-        expectations.append(gxe.ExpectColumnValuesToBeInSet(
-            column=column_name, value_set=[word], severity=WARNING,
-            meta=_meta(name, column_name, WHOLE),
-        ))
-    expectations.append(gxe.ExpectColumnPairValuesToBeEqual(
-        column_A="rows", column_B="keys", severity=ERROR,
-        description=f"No two rows have the same {', '.join(table.key)}",
-        meta=_meta(table.name, None, "expect_compound_columns_to_be_unique"),
-    ))
-    expectations.append(gxe.ExpectColumnValuesToBeInSet(
-        column=BROKEN, value_set=[NONE], severity=ERROR, meta=_meta(table.name, None, BROKEN),
-    ))
-    return gx.ExpectationSuite(name=table.name, expectations=expectations)
+def evidence(profiles: Sequence[Profile], repeated: Mapping[str, int], sums: Sequence[tuple[Invariant, Sums]]) -> pd.DataFrame:
+    """The distinct words of all columns, the broken checks, and the pairs; short columns are padded with a value they have.
+
+    `repeated`: of some tables how many rows repeat a key.
+    """
+    columns: dict[str, list[str | None]] = {
+        IN_SET: [word(one.table, column.name, value) for one in profiles for column in one.table.enumerations
+                 for value in one.values[column.name] if value is not None],
+        WHOLE: [value for one in profiles if one.table.name == WHOLE_FILES[0] for value in one.values[WHOLE_FILES[1]]],
+        BROKEN: [broken(one.table, label) for one in profiles for label in one.faults if by_row(label)] or [NONE],
+    }  # fmt: skip
+    for names, pairs in ((KEYS, [keys(one, repeated.get(one.table.name, 0)) for one in profiles]), (SIDES, [sides(*one) for one in sums])):
+        columns |= {name: [pair[side] for pair in pairs] for side, name in enumerate(names)}
+    height = max(map(len, columns.values()))
+    return pd.DataFrame({name: rows + (rows[:1] or [None]) * (height - len(rows)) for name, rows in columns.items()}, dtype="object")
 
 
-def evidence(profile: Profile, surplus: int) -> pd.DataFrame:
-    """The distinct values of every checked column, short columns padded with a value they have, and the numbers of rows and keys."""
-    columns = {name: list(values) for name, values in profile.values.items() if profile.table.column(name).words}
-    columns[BROKEN] = [label for label in profile.faults if by_row(label)] or [NONE] * bool(profile.rows)
-    height = max(map(len, columns.values()), default=0)
-    filled = {name: values + (values[:1] or [None]) * (height - len(values)) for name, values in columns.items()}
-    return pd.DataFrame(filled, dtype="object").assign(rows=profile.rows, keys=profile.rows - surplus)
+def word(table: Table, column: str, value: str) -> str:
+    """How the evidence has a word of a column."""
+    return f"{table.name}.{column} {value}"
+
+
+def broken(table: Table, label: str) -> str:
+    """How the evidence has a broken check of a table."""
+    return f"{table.name}: {label}"
+
+
+def keys(profile: Profile, surplus: int) -> Pair:
+    """How the evidence has the rows of a table, and its keys, of which rows repeat some."""
+    return f"{profile.table.name}: {profile.rows}", f"{profile.table.name}: {profile.rows - surplus}"
+
+
+def sides(rule: Invariant, sums: Sums) -> Pair:
+    """How the evidence has an invariant: of either side the number of points and the sum of their hashes."""
+    one, other = (f"{rule.name}: {points} of sum {total:016x}" for points, total in (sums.left, sums.right))
+    return one, other
 
 
 def by_row(label: str) -> bool:
@@ -91,11 +108,11 @@ def thresholds_suite(quality: Quality) -> gx.ExpectationSuite:
     expectations: list[Expectation] = []
     if quality.newest_packet_s is not None:
         expectations.append(gxe.ExpectColumnValuesToBeBetween(
-            column=AGE, max_value=quality.newest_packet_s, severity=ERROR, meta=_meta("captures", "last_ns", RECENT),
+            column=AGE, max_value=quality.newest_packet_s, severity=ERROR, meta={"name": RECENT},
         ))
     if quality.lost_ratio is not None:
         expectations.append(gxe.ExpectColumnValuesToBeBetween(
-            column=LOST, max_value=quality.lost_ratio, severity=ERROR, meta=_meta("streams", None, FEW),
+            column=LOST, max_value=quality.lost_ratio, severity=ERROR, meta={"name": FEW},
         ))
     return gx.ExpectationSuite(name="thresholds", expectations=expectations)
 
@@ -104,23 +121,3 @@ def measured(measures: Measures, now_ns: int) -> pd.DataFrame:
     """One row for each source: the age of its newest packet, and what is missing of all octets."""
     ages = [(now_ns - newest) / 1e9 for newest, _ in measures.newest.values()] or [0.0]
     return pd.DataFrame({AGE: ages}).assign(**{LOST: measures.lost / measures.octets if measures.octets else 0.0})
-
-
-def invariants_suite(rules: Sequence[Invariant]) -> gx.ExpectationSuite:
-    """The invariants, to be run on their `sides`."""
-    return gx.ExpectationSuite(name="invariants", expectations=[
-        gxe.ExpectColumnPairValuesToBeEqual(
-            column_A=f"{rule.table}: {rule.names[0]}", column_B=f"{rule.table}: {rule.names[1]}", description=rule.statement,
-            severity=ERROR, meta=_meta(rule.table, None, rule.name),
-        )
-        for rule in rules
-    ])
-
-
-def sides(rules: Sequence[Invariant], sums: Mapping[str, Sums]) -> pd.DataFrame:
-    """One row: for either side of each invariant, its number of points and the sum of their hashes."""
-    found = {}
-    for rule in rules:
-        for name, (points, total) in zip(rule.names, (sums[rule.name].left, sums[rule.name].right), strict=True):
-            found[f"{rule.table}: {name}"] = f"{points} of sum {total:016x}"
-    return pd.DataFrame([found])

@@ -55,35 +55,6 @@ def test_a_clean_lake_passes(tmp_path: Path) -> None:
         assert between == {c.name for c in table.ranged}
 
 
-@pytest.mark.slow
-def test_the_same_evidence_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor is a fault that comes later passed over, or one that was there believed to stay."""
-    from stompcap.quality.expectations import Validator
-
-    judged: list[str] = []
-    whole = Validator.validate
-
-    def validate(self: Validator, suite: Any, frame: Any) -> Any:
-        judged.append(suite.name)
-        return whole(self, suite, frame)
-
-    lake, told = lakes.write(tmp_path / "lake", lakes.tables()), {}
-    run(lake)
-    monkeypatch.setattr(Validator, "validate", validate)
-    for name, fault in (("clean", None), ("twice", repeat(0)), ("once more", repeat(1)), ("repaired", None)):
-        judged.clear()
-        table = lakes.tables()["receipts"]
-        write_deltalake(str(lake / "receipts"), fault(table) if fault else table, mode="overwrite")
-        rows = run(lake)
-        told[name] = (list(judged), ("receipts", None, KEYS) in failed(rows))
-        (counted,) = [row for row in rows if (row["table_name"], row["expectation"]) == ("receipts", KEYS)]
-        assert json.loads(counted["observed"])["rows"] == len(table) + bool(fault)
-    both = ["receipts", "invariants"]
-    assert told == {
-        "clean": (["invariants"], False), "twice": (both, True), "once more": (["invariants"], True), "repaired": (both, False),
-    }  # fmt: skip
-
-
 @pytest.mark.slow  # a process of its own imports Great Expectations
 def test_a_program_without_a_file_validates_too(tmp_path: Path) -> None:
     """pyspark ends such a process when Great Expectations asks it for Spark Connect (`python -c`, workers of pytest-xdist)."""
@@ -91,6 +62,17 @@ def test_a_program_without_a_file_validates_too(tmp_path: Path) -> None:
     program = f"from stompcap.quality import validate; print(validate(None, {str(tmp_path)!r}, 'r', tables=['streams']).num_rows)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert int(done.stdout) > 0
+
+
+@pytest.mark.slow  # a process of its own imports Great Expectations
+def test_libraries_that_few_expectations_use_are_imported_at_their_first_use() -> None:
+    program = (
+        "import sys; import stompcap.quality.great_expectations as it; held = [name in sys.modules for name in ('altair.vegalite', "
+        "'scipy.stats.distributions')]; from great_expectations.expectations.core import expect_column_kl_divergence_to_be_less_than as one; "
+        "import scipy.stats; print(held, one.stats.entropy([1, 1], [1, 1]), scipy.stats.entropy([1, 1], [1, 1]), one.alt.Chart.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[False,", "False]", "0.0", "0.0", "Chart"]
 
 
 FAULTS: list[tuple[str, dict[str, Fault], set[tuple[str, str | None, str]]]] = [
