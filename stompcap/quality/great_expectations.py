@@ -18,7 +18,7 @@ from typing import Any
 os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # read once, when the package is imported
 
 _CONNECT = ("pyspark.sql.connect.dataframe", "pyspark.sql.connect.session")
-_LATER = ("scipy.stats", "scipy.sparse", "altair")
+_LATER = ("scipy.stats", "altair")
 
 
 class _Later(ModuleType):
@@ -27,23 +27,25 @@ class _Later(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # the import system asks for some
             raise AttributeError(name)
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
         return getattr(import_module(self.__name__), name)
 
 
-for _name in _LATER:
-    if _name not in sys.modules and (_spec := find_spec(_name)) is not None:
-        sys.modules[_name] = _Later(_name)
-        sys.modules[_name].__spec__ = _spec
+def _later(name: str) -> ModuleType:
+    module = _Later(name)
+    module.__spec__ = find_spec(name)
+    return module
+
+
 _HIDDEN = [name for name in _CONNECT if find_spec("grpc") is None and name not in sys.modules]
+_PUT_OFF = [name for name in _LATER if name not in sys.modules and find_spec(name) is not None]
+sys.modules.update({name: _later(name) for name in _PUT_OFF})
 sys.modules.update(dict.fromkeys(_HIDDEN))  # type: ignore[arg-type]  # None hides a module from the import system
 try:
     import great_expectations as gx
     import great_expectations.expectations as gxe
     from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 finally:
-    for _name in _HIDDEN:
+    for _name in (*_HIDDEN, *_PUT_OFF):
         sys.modules.pop(_name, None)
 
 __all__ = ["ExpectationConfiguration", "gx", "gxe"]
