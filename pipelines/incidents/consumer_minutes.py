@@ -62,7 +62,7 @@ CONSUMER_PAST = f"""
     FROM consumer_minutes
     WINDOW past AS (PARTITION BY source, subject_kind, subject, server_product, destination_name ORDER BY minute {PAST})"""
 
-YOUNG_SLOW = young_slow(TIMED, DELIVERED, MANY_CONNECTIONS, SLOWER, SLOWER_US, THAN_USUAL, AT_ONCE)
+YOUNG_SLOW = young_slow(TIMED, MANY_CONNECTIONS, SLOWER, SLOWER_US, THAN_USUAL, AT_ONCE)
 
 _BY_MINUTE = f"""
     SELECT *, coalesce(slower AND service_us >= {THAN_USUAL} * usual_us AND (service_us >= {AT_ONCE} * best_us

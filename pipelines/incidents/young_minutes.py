@@ -19,8 +19,11 @@ NEAR_SLOTS, SLOW_SLOTS, SLOW_AT_ONCE = 3, 3, 2
 """A slot is slow if so many of those near are; fewer if it takes many times as long as the best one."""
 
 
-def young_slow(timed: str, minute: str, many: int, slower: int, slower_us: int, than_usual: int, at_once: int) -> str:
-    """Minutes of consumers that are slow by their slots, with the medians of these, and what was best and usual before."""
+def young_slow(timed: str, many: int, slower: int, slower_us: int, than_usual: int, at_once: int) -> str:
+    """Minutes of consumers that are slow by their slots, with the medians of these, and what was best and usual before.
+
+    A delivery is of the slot in which it was settled: brokers may hand out a hundred at once.
+    """
     consumer = "source, subject_kind, subject, server_product, destination_name"
     much = f"slower AND service_us >= {than_usual} * usual_us"
     return f"""
@@ -35,15 +38,16 @@ def young_slow(timed: str, minute: str, many: int, slower: int, slower_us: int, 
                       AND service_us - min(service_us) OVER past >= {slower_us} AS slower
             FROM (
                 SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, d.destination_name,
-                       CAST(floor(d.delivered_ns / {SLOT_NS}.0) AS BIGINT) AS slot,
+                       CAST(floor(d.settled_ns / {SLOT_NS}.0) AS BIGINT) AS slot,
                        percentile_cont(0.5) WITHIN GROUP (ORDER BY coalesce(d.service_us, d.ack_latency_us)) AS service_us
                 FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
                 JOIN consumer_past m ON m.source = p.source AND m.subject_kind = {SUBJECT_KIND} AND m.subject = {SUBJECT}
-                     AND m.minute = {minute} AND m.destination_name IS NOT DISTINCT FROM d.destination_name
+                     AND m.minute = CAST(floor(d.settled_ns / 6e10) AS BIGINT)
+                     AND m.destination_name IS NOT DISTINCT FROM d.destination_name
                      AND m.server_product IS NOT DISTINCT FROM s.server_product
-                WHERE d.delivered_ns > 0 AND {timed} AND m.past_minutes < {YOUNG} AND m.most_connections < {many}
+                WHERE d.settled_ns > 0 AND {timed} AND m.past_minutes < {YOUNG} AND m.most_connections < {many}
                 GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name,
-                         CAST(floor(d.delivered_ns / {SLOT_NS}.0) AS BIGINT)
+                         CAST(floor(d.settled_ns / {SLOT_NS}.0) AS BIGINT)
                 HAVING count(*) >= {LEAST_OF_SLOT}) slots
             WINDOW past AS (PARTITION BY {consumer} ORDER BY slot RANGE BETWEEN {SLOTS_OF_PAST} PRECEDING AND 1 PRECEDING)) judged
             WINDOW past AS (PARTITION BY {consumer} ORDER BY slot RANGE BETWEEN {SLOTS_OF_PAST} PRECEDING AND 1 PRECEDING)) compared
