@@ -49,7 +49,8 @@ CONSUMER_MINUTES = f"""
            sum(CASE WHEN {TIMED} THEN 1 ELSE 0 END) AS measured,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY CASE WHEN {TIMED} THEN coalesce(d.service_us, d.ack_latency_us) END)
                AS service_us,
-           sum(CASE WHEN {TIMED} THEN coalesce(d.service_us, d.ack_latency_us) ELSE 0 END) AS busy_us
+           sum(CASE WHEN {TIMED} THEN coalesce(d.service_us, d.ack_latency_us) ELSE 0 END) AS busy_us,
+           min(p.rtt_client_us) AS rtt_us
     FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
     WHERE d.delivered_ns > 0
     GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}"""

@@ -68,10 +68,12 @@ def _around(relation: str, minute: str) -> str:
 
 UNEXPLAINED = f"""
     SELECT m.*, coalesce(b.busy * {MINUTE_NS} / greatest(least(e.seen_ns, (m.minute + 1) * {MINUTE_NS})
-                                  - greatest(e.began_ns, m.minute * {MINUTE_NS}), {SECOND_NS}), 0) AS busy
+                                  - greatest(e.began_ns, m.minute * {MINUTE_NS}), {SECOND_NS}), 0) AS busy, b.busiest, b.far
     FROM destination_past m
     JOIN (SELECT source, min(first_ns) AS began_ns, max(last_ns) AS seen_ns FROM captures GROUP BY source) e ON e.source = m.source
-    LEFT JOIN (SELECT source, destination_name, minute, max(busy_us / 6e7 / connections) AS busy FROM consumer_minutes
+    LEFT JOIN (SELECT source, destination_name, minute, max(busy_us / 6e7 / connections) AS busy,
+                      max({{'busy': busy_us / connections, 'subject': subject}}).subject AS busiest,
+                      max({{'busy': busy_us / connections, 'far': rtt_us / nullif(service_us, 0)}}).far AS far FROM consumer_minutes
                GROUP BY source, destination_name, minute) b
     ON b.source = m.source AND b.destination_name = m.destination_name AND b.minute = m.minute
     WHERE NOT EXISTS (SELECT 1 FROM ({_around("explained", "minute")}) e WHERE e.source = m.source
@@ -80,7 +82,7 @@ UNEXPLAINED = f"""
                       AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0) - 1
                       AND m.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})"""
 """Minutes of destinations that no consumer and no stop of the broker explains, with how busy the busiest consumer was in the part of
-them that was captured."""
+them that was captured, its name, and which share of its time for a message is a round trip."""
 
 WAITING = f"""
     SELECT m.* FROM unexplained m
@@ -123,9 +125,10 @@ def _first(stream: str) -> str:
     return f"{stream}.first.stream_id AS stream_id, {stream}.direction, {stream}.first.stream_offset AS stream_offset"
 
 
-def _minute(kind: str, subject: str, amount: str, before: str, messages: str, stream: str, what: str = "m.destination_name") -> str:
+def _minute(kind: str, subject: str, amount: str, before: str, messages: str, stream: str, what: str = "m.destination_name",
+            text: str = NO_TEXT) -> str:
     return f"""
-    SELECT m.source, {kind} AS subject_kind, {subject} AS subject, m.server_product, {what} AS what, {NO_TEXT} AS text,
+    SELECT m.source, {kind} AS subject_kind, {subject} AS subject, m.server_product, {what} AS what, {text} AS text,
            {stream}.first_ns AS begin_ns, {stream}.last_ns AS end_ns, CAST({messages} AS BIGINT) AS messages,
            CAST({amount} AS DOUBLE) AS amount, {_first(stream)}, m.destination_name, CAST({before} AS DOUBLE) AS before,
            CAST(m.backlog_change AS DOUBLE) AS backlog, m.residence_p95_us / 1e6 AS late_s"""
@@ -180,7 +183,7 @@ BACKLOG = f"""
            stream_offset, destination_name, before, backlog, late_s FROM (
         SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
                   RANGE BETWEEN {NEAR * MINUTE_NS} PRECEDING AND {NEAR * MINUTE_NS} FOLLOWING) AS near
-        FROM ({_minute("'destination'", _QUEUE, "m.busy", NO_NUMBER, "m.backlog_change", "b")}
+        FROM ({_minute("'destination'", _QUEUE, "m.busy", "m.far", "m.backlog_change", "b", text="m.busiest")}
               FROM unexplained m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name
                AND coalesce(b.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product AND b.minute = m.minute
               WHERE m.messages > 0 AND m.backlog_change >= greatest({GROWTH}, {GROWTH_SHARE} * m.sends)

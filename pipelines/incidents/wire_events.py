@@ -23,8 +23,8 @@ _NOWHERE = f"{NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset"
 _SESSION = "JOIN streams p ON p.stream_id = t.stream_id JOIN sessions s ON s.stream_id = t.stream_id"
 
 OF_ONE = f"""
-    SELECT source, 'network' AS subject_kind, client_ip AS subject, {NO_TEXT} AS server_product, 'again' AS what, {NO_TEXT} AS text,
-           first_ns AS begin_ns, last_ns AS end_ns, 0 AS messages, CAST(number AS DOUBLE) AS amount, stream_id, {_NOWHERE}
+    SELECT compared.source, 'network' AS subject_kind, compared.client_ip AS subject, {NO_TEXT} AS server_product, 'again' AS what,
+           k.login AS text, first_ns AS begin_ns, last_ns AS end_ns, 0 AS messages, CAST(number AS DOUBLE) AS amount, stream_id, {_NOWHERE}
     FROM (
         SELECT *, (sum(number) OVER (PARTITION BY source, minute) - number) AS of_others,
                count(*) OVER (PARTITION BY source, minute) - 1 AS others
@@ -33,6 +33,9 @@ OF_ONE = f"""
                    min(t.begin_ns) AS first_ns, max(t.end_ns) AS last_ns, min(t.stream_id) AS stream_id
             FROM stalls t JOIN streams p ON p.stream_id = t.stream_id WHERE t.kind = 'retransmission'
             GROUP BY p.source, p.client_ip, CAST(floor(t.begin_ns / 6e10) AS BIGINT)) minutes) compared
+    LEFT JOIN (SELECT p.source, p.client_ip, CASE WHEN min({SUBJECT}) = max({SUBJECT}) THEN min({SUBJECT}) END AS login
+               FROM sessions s JOIN streams p ON p.stream_id = s.stream_id WHERE {SUBJECT_KIND} = 'login' GROUP BY p.source, p.client_ip) k
+    ON k.source = compared.source AND k.client_ip = compared.client_ip
     WHERE number >= {AGAIN} AND number * greatest(others, 1) >= {AGAIN_TIMES} * of_others"""
 
 RETRANSMISSIONS = f"""

@@ -16,8 +16,9 @@ LONG_CLOSED_S = 30
 
 def retransmissions(facts: Facts) -> Summary:
     """Sent again and again."""
+    login = f" (login {visible(facts.text, 40)})" if facts.text else ""
     where = "of all clients, far more than before" if facts.what == "all" else "far more than others"
-    return Summary("warning", f"{facts.name}: {count(facts.total)} retransmissions, up to {count(facts.most)} a minute, {where}",
+    return Summary("warning", f"{facts.name}{login}: {count(facts.total)} retransmissions, up to {count(facts.most)} a minute, {where}",
                 (("retransmissions", "1/min", None, facts.most),), "packets that the capture has twice")  # fmt: skip
 
 

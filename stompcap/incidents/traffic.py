@@ -6,6 +6,9 @@ from stompcap.incidents.facts import Facts, Number, Summary, destination, second
 from stompcap.units import count, counted, share
 from stompcap.visible import visible
 
+FAR = 0.5
+"""From this share of its time for a message on, a consumer waits for round trips: it should have more messages in flight."""
+
 
 def consumer_slow(facts: Facts) -> Summary:
     """`billing takes 400 ms a message, 20 ms before; backlog of queue/invoices grew by 130, messages up to 21 s late`."""
@@ -110,7 +113,9 @@ def backlog(facts: Facts) -> Summary:
     """More is sent than consumed, and nobody changed."""
     grew = f"the backlog of {facts.name} grew by {count(round(facts.backlog or 0))}"
     late = f", messages came up to {seconds(facts.late_s)} late" if facts.late_s is not None and facts.late_s >= 1 else ""
-    busy = f"; its consumers are busy for {share(min(facts.mean or 0, 1), 1)} of the time"
+    who = f"{visible(facts.text, 60)} is" if facts.text else "its consumers are"
+    far = ", most of it for the way there and back" if (facts.before or 0) >= FAR else ""
+    busy = f"; {who} busy for {share(min(facts.mean or 0, 1), 1)} of the time{far}"
     return Summary("critical", f"{grew}{late}{busy}", (("busy", "share", None, facts.mean), *_waiting(facts)))
 
 

@@ -31,9 +31,9 @@ LAYERS = re.compile(r"(?i)\b(?:TLS|SSL)[_A-Za-z0-9.]*|v1[0-2]\.stomp|permessage-
 QUOTED = re.compile(r'"[^"]*"')
 
 KEPT = (
-    "ack_mode", "clause", "closed_by", "column_name", "confidence", "direction", "end_kind", "ended_by", "excused", "expectation",
-    "explanation", "format", "kind", "level", "numbers", "outcome", "protocol", "rule_id", "rules", "settled_by", "severity", "side",
-    "status", "subject_kind", "table_name", "title", "transport", "verdict",
+    "ack_mode", "clause", "close_cause", "close_kind", "closed_by", "column_name", "confidence", "direction", "end_kind", "ended_by",
+    "excused", "expectation", "explanation", "format", "kind", "level", "numbers", "outcome", "protocol", "rst_by", "rule_id", "rules",
+    "settled_by", "severity", "side", "status", "subject_kind", "table_name", "title", "transport", "verdict",
 )  # fmt: skip
 """Columns of text that hold words of our own."""
 

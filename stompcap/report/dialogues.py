@@ -50,19 +50,21 @@ def wanted(answers: Mapping[str, Rows]) -> list[str]:
 
 
 def query(ids: list[str]) -> Query:
-    """Their frames in the order of time."""
+    """Their frames in the order of time, each with how its connection was closed."""
     named = ", ".join(f"'{one}'" for one in ids)
     return Query(
         "dialogues",
-        ("frames", "compliance_findings", "captures"),
+        ("frames", "compliance_findings", "captures", "streams", "sessions"),
         f"""
         SELECT * FROM (
             SELECT f.stream_id, f.direction, f.stream_offset, f.first_ns, f.command, f.destination, f.length_octets, f.body_octets,
                    coalesce(f.message_id, f.id, f.receipt_id, f.receipt) AS id, f.first_packet AS packet, c.path, r.rules,
                    CASE WHEN f.command = 'ERROR' THEN substr(f.body_preview, 1, 300) END AS body,
+                   CASE WHEN p.close_kind <> 'open' THEN p.close_kind END AS close_kind, p.closed_by, p.rst_by, s.closed_ns, s.close_cause,
                    row_number() OVER (PARTITION BY f.stream_id ORDER BY f.first_ns, f.direction, f.stream_offset) AS nth,
                    count(*) OVER (PARTITION BY f.stream_id) AS frames
             FROM frames f LEFT JOIN captures c ON c.capture_id = f.first_capture_id
+            LEFT JOIN streams p ON p.stream_id = f.stream_id LEFT JOIN sessions s ON s.stream_id = f.stream_id
             LEFT JOIN (SELECT stream_id, direction, stream_offset, min(rule_id) AS rules
                        FROM compliance_findings WHERE stream_id IN ({named}) AND level <> 'I'
                        GROUP BY stream_id, direction, stream_offset) r
