@@ -49,19 +49,26 @@ ANSWERED = f"""
 """When brokers delivered or confirmed something."""
 
 SILENCES = f"""
-    SELECT g.source, g.broker, g.server_product, g.begin_ns, g.end_ns, g.until_ns,
-           CAST(floor(g.begin_ns / {MINUTE_NS}.0) AS BIGINT) AS minute
+    SELECT a.source, a.broker, a.server_product, a.at_ns AS begin_ns, a.end_ns, coalesce(a.end_ns, e.seen_ns) AS until_ns,
+           CAST(floor(a.at_ns / {MINUTE_NS}.0) AS BIGINT) AS minute
     FROM (
-        SELECT a.*, coalesce(a.end_ns, e.seen_ns) AS until_ns FROM (
-            SELECT source, broker, server_product, at_ns AS begin_ns,
-                   lead(at_ns) OVER (PARTITION BY source, broker ORDER BY at_ns) AS end_ns
-            FROM answered) a
-        JOIN (SELECT source, max(last_ns) AS seen_ns FROM captures GROUP BY source) e ON e.source = a.source
-        WHERE coalesce(a.end_ns, e.seen_ns) - a.begin_ns >= {SILENT_S * SECOND_NS}) g
-    JOIN answered b ON b.source = g.source AND b.broker = g.broker AND b.at_ns BETWEEN g.begin_ns - {BEFORE_S * SECOND_NS} AND g.begin_ns
-    GROUP BY g.source, g.broker, g.server_product, g.begin_ns, g.end_ns, g.until_ns
-    HAVING count(*) >= {SILENT_TIMES} AND (g.until_ns - g.begin_ns) * count(*) >= {SILENT_TIMES * BEFORE_S * SECOND_NS}"""
+        SELECT *, lead(at_ns) OVER (PARTITION BY source, broker ORDER BY at_ns) AS end_ns,
+               count(*) OVER (PARTITION BY source, broker ORDER BY at_ns
+                              RANGE BETWEEN {BEFORE_S * SECOND_NS} PRECEDING AND CURRENT ROW) AS before
+        FROM answered) a
+    JOIN (SELECT source, max(last_ns) AS seen_ns FROM captures GROUP BY source) e ON e.source = a.source
+    WHERE a.before >= {SILENT_TIMES} AND coalesce(a.end_ns, e.seen_ns) - a.at_ns
+          >= greatest({SILENT_S * SECOND_NS}, {SILENT_TIMES * BEFORE_S * SECOND_NS} / a.before)"""
 """Times in which a broker delivered and confirmed nothing, for much longer than between two answers before."""
+
+ASKED = f"""
+    SELECT g.* FROM (SELECT p.source, {BROKER} AS broker, x.stream_id, x.sent_ns
+                     FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id
+                     WHERE x.sent_ns > 0 AND x.transaction IS NULL) x
+    ASOF JOIN silences g ON g.source = x.source AND g.broker = x.broker AND x.sent_ns >= g.begin_ns
+    WHERE x.sent_ns <= g.until_ns - {STILL_US * 1000}
+    GROUP BY ALL HAVING count(*) >= {OWED} AND count(DISTINCT x.stream_id) > 1"""
+"""Those in which several connections sent something."""
 
 _WAITING = f"""
     SELECT d.source, d.broker, d.begin_ns, d.destination_name FROM (
@@ -69,7 +76,7 @@ _WAITING = f"""
                count_if(d.ack_mode <> 'auto' AND (d.settled_ns IS NULL OR d.settled_ns > g.begin_ns + {STILL_US * 1000})
                         AND coalesce(s.closed_ns, g.until_ns) >= g.until_ns) AS in_flight,
                count_if(d.delivered_ns >= g.begin_ns - {BEFORE_S * SECOND_NS}) AS lately, max(d.stream_id) AS stream_id
-        FROM silences g JOIN streams p ON p.source = g.source
+        FROM asked g JOIN streams p ON p.source = g.source
         JOIN sessions s ON s.stream_id = p.stream_id AND {BROKER} = g.broker AND coalesce(s.closed_ns, g.until_ns) >= g.begin_ns
         JOIN deliveries d ON d.stream_id = s.stream_id AND d.delivered_ns BETWEEN g.begin_ns - {3600 * SECOND_NS} AND g.begin_ns
         GROUP BY g.source, g.broker, g.begin_ns, d.destination_name) d
@@ -86,7 +93,7 @@ _SILENT = f"""
         SELECT g.source, g.broker, g.server_product, g.begin_ns, g.end_ns, g.until_ns, g.minute, count(*) AS owed,
                count(DISTINCT x.stream_id) AS producers,
                min({{'ns': x.sent_ns, 'stream_id': x.stream_id, 'stream_offset': x.stream_offset}}) AS first
-        FROM silences g JOIN sends x ON x.sent_ns BETWEEN g.begin_ns AND g.until_ns - {STILL_US * 1000}
+        FROM asked g JOIN sends x ON x.sent_ns BETWEEN g.begin_ns AND g.until_ns - {STILL_US * 1000}
         JOIN sessions s ON s.stream_id = x.stream_id AND {BROKER} = g.broker
         JOIN streams p ON p.stream_id = x.stream_id AND p.source = g.source
         LEFT JOIN ({_WAITING}) w ON w.source = g.source AND w.broker = g.broker AND w.begin_ns = g.begin_ns
@@ -106,4 +113,4 @@ STANDING = f"""
         UNION ALL SELECT source, CAST(floor(end_ns / {MINUTE_NS}.0) AS BIGINT) FROM still_events) minutes"""
 """Minutes in which a broker stood still."""
 
-CTES = {"answered": ANSWERED, "silences": SILENCES, "still_events": BROKER_STILL, "standing": STANDING}
+CTES = {"answered": ANSWERED, "silences": SILENCES, "asked": ASKED, "still_events": BROKER_STILL, "standing": STANDING}
