@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -135,15 +136,21 @@ class OpenWriter:
         if rows.nbytes < 2 * file_octets:
             self._rest.write(rows)
             return
-        targets = _FilesOf.of(rows.column(ID).combine_chunks(), file_octets / rows.nbytes * rows.num_rows, OpenRows(""))
-        for _, some in targets.parted(rows):
+        for begin, end in pairwise(_cuts(rows, round(rows.nbytes / file_octets))):
             writer = self._new()
-            writer.write(some)
+            writer.write(rows.slice(begin, end - begin))
             self._files.append(writer.close())
 
     def close(self) -> list[DataFile]:
         """Finish the files."""
         return [file for file in (*self._files, self._rest.close()) if file is not None]
+
+
+def _cuts(rows: pa.Table, pieces: int) -> list[int]:
+    """Where rows are cut into so many pieces, or fewer: only between streams, as far as rows of a stream stand together."""
+    ends = pc.run_end_encode(rows.column(ID).combine_chunks(), run_end_type=pa.int64()).run_ends.to_numpy()
+    wanted = np.arange(1, pieces) * rows.num_rows // pieces
+    return sorted({0, *ends[np.searchsorted(ends, wanted)].tolist(), rows.num_rows})
 
 
 def _has_rows(file: File, ids: pa.Array) -> bool:

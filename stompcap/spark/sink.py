@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from stompcap.columns import coded, filtered
 from stompcap.lake.manifest import as_manifest
 from stompcap.lake.open_rows import OpenWriter
 from stompcap.lake.table_writer import TableWriter, fitted
@@ -38,12 +38,9 @@ class Sink:
         if table not in self._writers:
             return
         if going_on is not None and len(going_on):
-            is_open = pc.is_in(rows.column("stream_id"), value_set=going_on)
-            if pc.all(is_open).as_py():
-                self._open[table].write(rows)
-                return
-            self._open[table].write(rows.filter(is_open))
-            rows = rows.filter(pc.invert(is_open))
+            is_open = coded(rows.column("stream_id"), going_on) >= 0
+            self._open[table].write(filtered(rows, is_open))
+            rows = filtered(rows, ~is_open)
         self._writers[table].write(rows)
 
     def check(self, table: str, rows: pa.Table) -> None:
