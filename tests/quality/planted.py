@@ -145,6 +145,12 @@ FAULTS = (
         put("ack_latency_us", None, settled)(table))}, "deliveries", "expect_settled_ns_where_settled"),
     Planted("first_ts against first_ns", {"raw_frames": put("first_ts", lambda value: value.replace(year=2020))}, "raw_frames",
             "expect_column_values_to_be_first_ns_in_microseconds"),
+    Planted("a journey whose residence is not between its times", {"journeys": put("residence_us", more(1), lambda row: bool(
+        row["residence_us"] and row["effective_ns"]))}, "journeys", "expect_column_values_to_be_message_ns_less_effective_ns"),
+    Planted("a journey without its SEND", {"journeys": put("send_stream_id", None, lambda row: row["joined_by"] == "unique")}, "journeys",
+            "expect_sends_where_joined"),
+    Planted("no journey, and nobody knows why", {"journeys": put("reason", None, lambda row: row["joined_by"] == "none")}, "journeys",
+            "expect_reasons_where_not_joined"),
     Planted("client and server swapped", {"streams": swapped}, "sessions", "expect_sessions_to_match_streams"),
     Planted("a session that began at another time than its stream", {"sessions": lambda table: put("opened_ts", None)(
         put("opened_ns", None)(table))}, "sessions", "expect_sessions_to_match_streams"),

@@ -1,4 +1,4 @@
-"""Thirty-two faults planted in a lake are all caught, each told with the key of a row; the lake itself has none."""
+"""Faults planted in a lake are all caught, each told with the key of a row; the lake itself has none."""
 
 from __future__ import annotations
 
