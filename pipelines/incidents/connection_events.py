@@ -100,7 +100,7 @@ RECONNECT_LOOP = many(f"""
            CAST(min(same) AS DOUBLE) AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
     FROM (
         SELECT b.*, coalesce(h.unsettled, 0) AS unsettled, coalesce(u.destination_name, x.destination_name) AS destination_name,
-               CASE WHEN row_number() OVER earlier > 1
+               CASE WHEN b.closed_ns - lag(b.closed_ns) OVER earlier <= {LOOP_WITHIN_S * SECOND_NS}
                     THEN CASE WHEN h.first_hash = lag(h.first_hash) OVER earlier AND h.first_hash NOT IN (
                                   SELECT body_hash FROM deliveries WHERE settled_ns IS NOT NULL AND body_hash IS NOT NULL)
                          THEN 1 ELSE 0 END END AS same
