@@ -58,11 +58,16 @@ def compared(truth: Mapping[str, Any], streams: Sequence[Mapping[str, Any]], jou
     return found
 
 
-def journeys_of(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows of streams and of journeys, of captures read without Spark."""
-    wire = wire_of(paths)
-    tables = wire.tables(Options(hash_key=bytes(16)))
-    rows = [{"source": row["source"], "last_ns": row["last_ns"]} for row in wire.surveyed]
-    read = {name: tables.get(name, TABLES[name].arrow.empty_table()) for name in READ} | {"captures": pa.Table.from_pylist(rows)}
+def journeys_of(paths: Sequence[str], *taps: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of streams and of journeys, of captures read without Spark, the same at each of some capture points."""
+    found: dict[str, list[pa.Table]] = {name: [] for name in READ}
+    rows = []
+    for options in (Options(hash_key=bytes(16), source=tap) for tap in taps or (Options().source,)):
+        wire = wire_of(paths, options)
+        tables = wire.tables(options)
+        rows += [{"source": row["source"], "last_ns": row["last_ns"]} for row in wire.surveyed]
+        for name in READ:
+            found[name].append(tables.get(name, TABLES[name].arrow.empty_table()))
+    read = {name: pa.concat_tables(parts) for name, parts in found.items()} | {"captures": pa.Table.from_pylist(rows)}
     answer = in_process(read, [Query("journeys", tuple(read), f"SELECT * FROM ({journeys()}) made")])
-    return tables["streams"].to_pylist(), answer["journeys"].to_pylist()
+    return read["streams"].to_pylist(), answer["journeys"].to_pylist()

@@ -80,3 +80,13 @@ def test_most_messages_of_each_broker_are_joined(
     assert found[how] >= least
     assert found["ambiguous"] == 0
     assert found["none"] + found["timestamp"] < 10
+
+
+def test_two_taps_each_have_their_journeys() -> None:
+    [path] = [one for one in captures() if one.endswith("rabbitmq_library.pcap")]
+    streams, rows = journeys_of([path], "before", "behind")
+    source = {row["stream_id"]: row["source"] for row in streams}
+    joined = [row for row in rows if row["message_stream_id"] is not None and row["send_stream_id"] is not None]
+    assert {source[row["message_stream_id"]] for row in joined} == {"before", "behind"}
+    assert [row for row in joined if not row["source"] == source[row["send_stream_id"]] == source[row["message_stream_id"]]] == []
+    assert len(joined) == 2 * len([row for row in journeys_of([path])[1] if row["message_stream_id"] and row["send_stream_id"]])
