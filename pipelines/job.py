@@ -11,6 +11,7 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pipelines.incidents.pace import Pace
 from pipelines.ingest import ledger
 from pipelines.ingest.recorded_options import given_options
 from pipelines.locking import lock
@@ -42,6 +43,7 @@ class Job:
         uninterrupted: makes the context in which a signal has to wait. What a stage commits is within one, from its first commit to the
             end of the stage: a batch interrupted there would be whole with the next run, as after a kill, but most are committed in less
             than a second.
+        pace: says when incidents are due; of a run of its own they always are.
     """
 
     def __init__(
@@ -52,12 +54,14 @@ class Job:
         progress: Progress | None = None,
         began: float | None = None,
         uninterrupted: Callable[[], AbstractContextManager[None]] = nullcontext,
+        pace: Pace | None = None,
     ) -> None:
         self.spark = spark if isinstance(spark, LazySession) else LazySession(spark)
         self.lake = lake
         self.options = options
         self.progress = progress or Progress()
         self.result = Result(uuid.uuid4().hex[:12], lake, began=time.monotonic() if began is None else began)
+        self.pace = pace or Pace()
         self._uninterrupted = uninterrupted
         self._commits: ExitStack | None = None
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.forgetting import remembered, retention
 from pipelines.forgetting.criteria import parts, timeless
 from pipelines.incidents import refresh as incidents
+from pipelines.incidents.pace import Pace
 from pipelines.ingest import ledger
 from pipelines.ingest.unfinished import partly_in, unfinished
 from pipelines.locking import lock
@@ -84,7 +85,7 @@ def forget(job: Job, criteria: Criteria, wait_s: float = 0) -> Forgotten:
                 found.add(table, gone)
             if _made(job.lake, gold.INCIDENTS):  # last of all, as they name connections
                 job.progress.begin("recomputing incidents")
-                incidents.refresh(job.lake, [], job.result.run_id)
+                incidents.refresh(job.lake, [], job.result.run_id, Pace())
             rows.update({"connections": found.connections} | found.rows)
         retention.show_checks(job.lake)
     return found

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from pipelines.incidents.evidence import Frame, find_frames, find_packets
 from pipelines.incidents.islands import islands
 from pipelines.incidents.kinds import DAY, KINDS, MINUTE, TABLES, Kind
+from pipelines.incidents.pace import Pace
 from pipelines.incidents.possible import possible, questions
 from pipelines.incidents.window import Window, first_change, window
 from stompcap.incidents.facts import Facts
@@ -28,6 +29,8 @@ from stompcap.tables.incidents import INCIDENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from deltalake import DeltaTable
 
 Row = dict[str, Any]
 
@@ -41,8 +44,8 @@ TOTALS = "SELECT source, count(*) AS connections FROM streams WHERE protocol = '
 SAME = ("kind", "source", "subject_kind", "subject", "server_product", "what", "begin_ns")
 
 
-def refresh(lake: str, batches: Sequence[str], run_id: str) -> int:
-    """Bring table incidents up to date under the names of the batches; returns the rows written."""
+def refresh(lake: str, batches: Sequence[str], run_id: str, pace: Pace) -> int:
+    """Bring table incidents up to date under the names of the batches, if they are due; returns the rows written."""
     delta = open_tables.table(location(lake, TABLE))
     versions = {name: open_tables.table(location(lake, name)).version() for name in TABLES}
     recorded = delta_log.transactions(delta)
@@ -50,8 +53,17 @@ def refresh(lake: str, batches: Sequence[str], run_id: str) -> int:
     if all(recorded.get(SOURCE + name) == version for name, version in versions.items()):
         replace_files(delta, [], [], info)
         return 0
+    if not pace.is_due():
+        replace_files(delta, [], [], CommitInfo(run_id, tuple(batches)))  # it names no versions: the next refresh goes on from the last
+        return 0
+    with pace.timed():
+        return _refresh(lake, delta, info)
+
+
+def _refresh(lake: str, delta: DeltaTable, info: CommitInfo) -> int:
+    recorded = delta_log.transactions(delta)
     held = delta.to_pyarrow_table().select(INCIDENTS.arrow.names).cast(INCIDENTS.arrow)
-    first_ns = first_change(lake, {name: recorded.get(SOURCE + name) for name in versions})
+    first_ns = first_change(lake, {name: recorded.get(SOURCE + name) for name in TABLES})
     since = windows(first_ns, held)
     rows = pa.concat_tables([part for kinds, begin in since.items() for part in (_before(held, kinds, begin), made(lake, begin, kinds))])
     return replace_where(lake, TABLE, "incident_id", None, rows, info)

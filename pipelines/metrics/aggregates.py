@@ -70,7 +70,7 @@ def refresh_all(job: Job, batches: Sequence[str], rows: dict[str, int], tables: 
         rows["rules"] = lakes.replace(job.lake, "rules", catalogue_table(job.options.settings), run_id)
         lakes.commit(job.lake, "rules", [], batches, run_id)
     if gold.INCIDENTS in tables:
-        count(gold.INCIDENTS, incidents.refresh(job.lake, batches, run_id))
+        count(gold.INCIDENTS, incidents.refresh(job.lake, batches, run_id, job.pace))
 
 
 def refresh(lake: str, one: Aggregate, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:

@@ -100,6 +100,7 @@ def _endless(
         serve(exporter, *metrics)
     session = common.session(where.master, where.conf)
     session.begin()  # in parallel with the imports that follow
+    from pipelines.incidents.pace import Pace
     from pipelines.job import Job
     from pipelines.run import execute
     from pipelines.watching.incident_news import IncidentNews
@@ -114,11 +115,12 @@ def _endless(
     if not verbosity.quiet and not compiled():
         note("compiling the kernels first, which takes a minute; stompcap prepare does it ahead")
     spark, tell, news = session(), Rounds(verbosity), IncidentNews(incidents.every(lake))
+    pace = Pace()
 
     def work(paths: Sequence[str], stages: Sequence[str]) -> Result:
         tell.begin()
         with on_stderr(_steps_are_hidden(verbosity)) as progress:
-            job = Job(session, lake, options, progress, uninterrupted=signals.put_off)
+            job = Job(session, lake, options, progress, uninterrupted=signals.put_off, pace=pace)
             try:
                 before = counted(lake)
                 result = execute(job, stages, paths, wait_s=where.wait or every_s)

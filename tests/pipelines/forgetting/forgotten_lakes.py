@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 from pipelines.forgetting.criteria import Criteria
 from pipelines.forgetting.forget import FIRST, LAST, Forgotten, forget
 from pipelines.incidents import refresh as incidents
+from pipelines.incidents.pace import Pace
 from pipelines.job import Job
 from pipelines.metrics import aggregates, gold, journeys
 from stompcap.lake import data_files
@@ -87,7 +88,7 @@ def refresh(lake: Path) -> None:
     journeys.refresh(str(lake), [], "run", no_spark)
     for one in gold.AGGREGATES:
         aggregates.refresh(str(lake), one, [], "run", no_spark)
-    incidents.refresh(str(lake), [], "run")
+    incidents.refresh(str(lake), [], "run", Pace())
 
 
 def job(lake: Path, spark: SparkSession | None = None) -> Job:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
+from pipelines.incidents.pace import Pace
 from pipelines.metrics import aggregates
 from stompcap.lake import hash_key
 from stompcap.lake import tables as lakes
@@ -49,8 +50,9 @@ def lake_of(folder: Path, captures: Sequence[Path | str]) -> str:
         if name in TABLES and len(rows):
             write_deltalake(location(lake, name), marked(TABLES[name], filled(name, rows), "part"), mode="append")
     job: Any = SimpleNamespace(
-        lake=lake, spark=no_spark, options=options, result=SimpleNamespace(run_id="r"), progress=SimpleNamespace(begin=lambda text: None)
-    )
+        lake=lake, spark=no_spark, options=options, result=SimpleNamespace(run_id="r"), progress=SimpleNamespace(begin=lambda text: None),
+        pace=Pace(),
+    )  # fmt: skip
     aggregates.refresh_all(job, ["b"], {})
     return lake
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from pipelines.incidents.pace import LEAST_S, TIMES, Pace
 from pipelines.metrics import aggregates
 from stompcap.lake import hash_key, open_tables
 from stompcap.lake import tables as lakes
@@ -46,19 +47,19 @@ def of_streams(rows: Rows, streams: set[str]) -> Rows:
     }  # fmt: skip
 
 
-def bring(lake: str, rows: Rows) -> None:
+def bring(lake: str, rows: Rows, pace: Pace | None = None) -> None:
     """What a run does with new rows."""
     for name, table in rows.items():
         if len(table):
             write_deltalake(location(lake, name), marked(TABLES[name], table, "part"), mode="append")
-    summed(lake)
+    summed(lake, pace)
 
 
-def summed(lake: str) -> None:
+def summed(lake: str, pace: Pace | None = None) -> None:
     """The stage metrics."""
     job: Any = SimpleNamespace(
         lake=lake, spark=no_spark, result=SimpleNamespace(run_id="r"), progress=SimpleNamespace(begin=lambda text: None),
-        options=Options(),
+        options=Options(), pace=pace or Pace(),
     )  # fmt: skip
     with open_tables.keep_open(lake):
         aggregates.refresh_all(job, ["b"], {})
@@ -100,3 +101,20 @@ def test_runs_give_what_one_run_gives_and_forgetting_takes_it_back(order: str, e
     summed(in_parts)
     assert said(in_parts) == said(without)
     assert not {"flaky", "reporting"} & {row["subject"] for row in incidents_in(in_parts)}
+
+
+@pytest.mark.slow
+def test_what_was_not_due_is_made_up_for_by_the_next_refresh(everything: tuple[str, Rows], tmp_path: Path) -> None:
+    _, rows = everything
+    captures = {"captures": rows["captures"]}
+    streams = [row["stream_id"] for row in rows["streams"].to_pylist()]
+    thirds = [set(streams[number::3]) for number in range(3)]
+    clock = iter((0.0, 0.0, 0.0, LEAST_S, LEAST_S + 1, LEAST_S + TIMES * LEAST_S, 100.0, 101.0))
+    pace = Pace(lambda: next(clock))
+    lake = made(tmp_path, "lake")
+    bring(lake, of_streams(rows, thirds[0]) | captures, pace)
+    first = said(lake)
+    bring(lake, of_streams(rows, thirds[1]), pace)
+    assert said(lake) == first
+    bring(lake, of_streams(rows, thirds[2]), pace)
+    assert said(lake) == said(made(tmp_path, "whole", rows)) != first
