@@ -47,6 +47,8 @@ docs: setup ## Write the generated pages of docs/ anew, from the declarations in
 	@$(PY) -m stompcap.quality.catalogue >docs/quality.md && $(PY) -m pipelines.incidents.kinds_page >docs/incidents.md
 	@$(PY) -m stompcap.cli.commands_page >docs/commands.md && $(PY) -m tests.site.python_page >docs/python.md
 	@$(PY) -m tests.e2e.documents docs && $(PY) -m tests.e2e.matrix_page >docs/matrix.md
+	@.venv/bin/stompcap rules compare 'data/*_library.pcap*' --by client_product --product stomp.py --stomp 1.2 \
+		--badge docs/stomp.py.svg >/dev/null
 	@$(PY) -m tests.sql.diagram >docs/tables.svg
 	@lakes=$$(mktemp -d) && .venv/bin/stompcap run 'data/*.pcap*' --lake $$lakes/data --quiet && \
 		.venv/bin/stompcap run data/transports --keylog 'data/transports/*.keys.txt' --lake $$lakes/carried --quiet && \

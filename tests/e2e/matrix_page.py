@@ -41,6 +41,9 @@ counts the occasions of both together (≤); captures count each side apart, and
 
 `--badge` writes `STOMP 1.2 MUST 42/45` of one product: of the 45 MUST rules that its sessions tried it kept 42. What they did not try
 counts neither way. It is made of captures, which tell who tried what. A file that ends in `.json` is for the endpoint badge of shields.io.
+The third command above drew that of stomp.py:
+
+![stomp.py: the MUST rules of STOMP 1.2 that it kept, of those its sessions tried](stomp.py.svg)
 """
 
 
