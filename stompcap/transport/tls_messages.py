@@ -124,7 +124,8 @@ class Carrying(Direction):
                 self.other.anew = 1
             if not hello.client and not hello.retry:
                 version = tls_hello.VERSIONS.get(hello.version, "TLS")
-                self.tell(end, HANDSHAKE_EVENT, 0, f"{version}, {name_of(hello.suites[0])}")
+                offered = ", Encrypted ClientHello offered" if connection.ech and connection.is_1_3 else ""
+                self.tell(end, HANDSHAKE_EVENT, 0, f"{version}, {name_of(hello.suites[0])}{offered}")
         elif kind == ENCRYPTED_EXTENSIONS and connection.version == TLS_1_3:
             found = tls_hello.extensions_of(self.body)
             connection.early = ACCEPTED if tls_hello.EARLY_DATA in found else REFUSED

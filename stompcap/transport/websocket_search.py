@@ -108,7 +108,8 @@ def frame_at(octets: Octets, begin: int, end: int, ended: bool, near: bool, mask
     """Whether a frame begins at `begin`, behind which octet that is known, and of PERHAPS where its payload begins and ends.
 
     `ended`: what follows `end` is a hole, or nothing. `near`: a packet begins there, and most begin with a frame: less is enough.
-    `masked` is whether the sender masks (-1: unknown).
+    `masked` is whether the sender masks (-1: unknown). A short length ends by chance where a frame begins, and all heads behind that one
+    chain: what follows proves a first frame only if its length takes two octets or more, else its own content must.
     """
     reach = min(end, begin + REACH)
     ended = ended or end > reach
@@ -126,7 +127,10 @@ def frame_at(octets: Octets, begin: int, end: int, ended: bool, near: bool, mask
         heads += 1
         seen = payload = i + head
         i = payload + length
+        alone = heads == 1 and not (length > LONGEST_CONTROL or (near and first & 15 >= CLOSE))
         if first & 15 == CONTINUATION or first & 15 >= CLOSE:
+            if alone:
+                return UNFIT, i, 0, 0
             continue
         if first & 64:
             if first & 128 and i <= reach:
@@ -138,6 +142,8 @@ def frame_at(octets: Octets, begin: int, end: int, ended: bool, near: bool, mask
             return OPEN, begin, 0, 0
         if fits == FITS or (fits == WEAK and near):
             return FITS, known, 0, 0
+        if alone and fits == UNFIT:
+            return UNFIT, i, 0, 0
         weak = weak or fits == WEAK
     if heads >= CHAIN or (weak and heads >= WEAK_CHAIN):
         return FITS, seen, 0, 0

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA
@@ -20,16 +21,20 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark]
 LINEAGE = {"batch_id", "run_id", "path"}
 
 
-def test_captures_on_s3(tmp_path: Path) -> None:
+def test_captures_and_key_logs_on_s3(tmp_path: Path) -> None:
+    """TLS is opened by a key log in a folder there, which each task reads."""
     pytest.importorskip("moto")
-    names = ("rabbitmq_dialogue.pcap", "artemis_midstream.pcapng")
+    names = ("rabbitmq_dialogue.pcap", "artemis_midstream.pcapng", "rabbitmq_vertxtls.pcap")
+    captures = {path.name: path for path in DATA.rglob("*.pcap*")}
+    keys = DATA / "transports" / "rabbitmq_vertxtls.keys.txt"
     lake = tmp_path / "lake"
     with store() as s3:
         for name in names:
-            s3.put(f"captures/{name}", (DATA / name).read_bytes())
+            s3.put(f"captures/{name}", captures[name].read_bytes())
+        s3.put("keys/first.txt", keys.read_bytes())
         s3.put("captures/notes.txt", b"no capture")
         command = [sys.executable, "-m", "stompcap", "extract", "s3a://bucket/captures", "s3://bucket/missing"]
-        command += ["--lake", str(lake), "--master", "local[2]", "--split-octets", "65536", "--json"]
+        command += ["--keylog", "s3a://bucket/keys", "--lake", str(lake), "--master", "local[2]", "--split-octets", "65536", "--json"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env={**os.environ, **s3.environment})
     assert done.returncode == 4, done.stderr[-3000:]
     assert "s3://bucket/missing: no such file or bucket" in done.stderr
@@ -37,7 +42,8 @@ def test_captures_on_s3(tmp_path: Path) -> None:
         *(f"s3a://bucket/captures/{name}" for name in names),
         "s3://bucket/missing",
     }
-    plain = tables_of([str(DATA / name) for name in names])
+    plain = tables_of([str(captures[name]) for name in names], Options(keylog=(str(keys),)))
+    assert "tls" in plain["streams"].column("transport").to_pylist()
     for name in ("streams", "raw_frames", "segments"):
         found = DeltaTable(str(lake / name)).to_pyarrow_table(columns=TABLES[name].arrow.names)
         kept = [column for column in found.column_names if column not in LINEAGE]

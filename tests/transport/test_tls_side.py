@@ -217,6 +217,36 @@ def test_without_a_hello_the_tag_tells_whose_secrets_these_are(missed):
     assert b"".join(octets for _, _, octets, _ in reader.found[1 - side]) == said.sent(1 - side)
 
 
+def behind_an_outer_hello(pieces: list[Piece], random_: bytes) -> list[Piece]:
+    """The same with the hello that RFC 9849 shows on the wire: a random of its own, and the extension with an encrypted hello inside."""
+    _, begin, hello = pieces[0]
+    assert begin == 0
+    body = bytearray(hello[5:])
+    body[6:38] = random_
+    at = 38 + 1 + body[38]
+    at += 2 + int.from_bytes(body[at : at + 2], "big")
+    at += 1 + body[at]
+    extension = b"\xfe\x0d" + (100).to_bytes(2, "big") + bytes(100)
+    body[at : at + 2] = (int.from_bytes(body[at : at + 2], "big") + len(extension)).to_bytes(2, "big")
+    body += extension
+    body[1:4] = (len(body) - 4).to_bytes(3, "big")
+    outer = hello[:3] + len(body).to_bytes(2, "big") + bytes(body)
+    return [(0, 0, outer), *((side, begin + len(outer) - len(hello) if side == 0 else begin, octets) for side, begin, octets in pieces[1:])]
+
+
+def test_behind_an_encrypted_hello_the_tag_tells_whose_secrets_these_are_and_the_event_that_one_was_offered():
+    """The key log has the inner random, which nobody sees."""
+    said, other = dialogue("1.3 AES-256-GCM"), dialogue("1.3 AES-256-GCM", seed=2)
+    pieces = behind_an_outer_hello(said.pieces, bytes(range(32)))
+    reader = Reader(said.keys | other.keys)
+    reader.read(pieces, True)
+    for side in (0, 1):
+        assert b"".join(octets for _, _, octets, _ in reader.found[side]) == said.sent(side)
+    assert reader.connection.ech
+    details = [str(one) for one in reader.sides[1].events]
+    assert any("Encrypted ClientHello offered" in one for one in details)
+
+
 def test_a_capture_that_begins_midway_is_read():
     said, other = dialogue("1.3 AES-256-GCM"), dialogue("1.3 AES-256-GCM", seed=2)
     for skipped in (0, 5):

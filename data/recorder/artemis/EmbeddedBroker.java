@@ -13,7 +13,7 @@ import org.apache.activemq.artemis.spi.core.security.ActiveMQJAASSecurityManager
 import org.apache.activemq.artemis.spi.core.security.jaas.InVMLoginModule;
 import java.util.Set;
 
-/** Artemis with one STOMP acceptor and nothing on disk. Arguments: acceptor's address, file of `login passcode` lines. */
+/** Artemis with STOMP acceptors and nothing on disk. Arguments: an acceptor's address, file of `login passcode` lines, more acceptors. */
 public class EmbeddedBroker {
     public static void main(String[] args) throws Exception {
         SecurityConfiguration users = new SecurityConfiguration();
@@ -29,9 +29,12 @@ public class EmbeddedBroker {
             .setDeadLetterAddress(SimpleString.of("DLQ"));
         Configuration configuration = new ConfigurationImpl()
             .setPersistenceEnabled(false).setSecurityEnabled(true).setJournalDirectory("journal")
-            .addAcceptorConfiguration("stomp", args[0] + "?protocols=STOMP")
+            .addAcceptorConfiguration("stomp", args[0] + (args[0].contains("?") ? ";" : "?") + "protocols=STOMP")
             .addAddressSetting("#", settings)
             .putSecurityRoles("#", Set.of(all));
+        for (int number = 2; number < args.length; number++) {
+            configuration.addAcceptorConfiguration("stomp" + number, args[number] + (args[number].contains("?") ? ";" : "?") + "protocols=STOMP");
+        }
         EmbeddedActiveMQ broker = new EmbeddedActiveMQ().setConfiguration(configuration)
             .setSecurityManager(new ActiveMQJAASSecurityManager(InVMLoginModule.class.getName(), users));
         broker.start();

@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import time
 import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 
-from data.recorder.brokers import PORT, ActiveMQ, Broker, RabbitMQ, lets_in
+from data.recorder.brokers import EMBEDDED, PORT, ActiveMQ, Artemis, Broker, RabbitMQ, lets_in
 from data.recorder.needs import maven_jars
 from data.recorder.process import Process, listens
 from data.recorder.transports.tls import certificate
@@ -18,6 +19,11 @@ CLASSIC_WS_PORT, SPRING_PORT = 61623, 8080
 HERE = Path(__file__).parent
 LARGEST = 300_000
 """Octets of a frame of WebSocket that RabbitMQ takes here, so that a larger one can be sent."""
+
+
+def header(address: str) -> bytes:
+    """What a balancer says before a probe."""
+    return f"PROXY TCP4 127.0.0.1 {address} 1 {PORT}\r\n".encode()
 
 
 class RabbitMQEverywhere(RabbitMQ):
@@ -59,7 +65,36 @@ class RabbitMQBehindProxy(RabbitMQEverywhere):
 
     def ready(self, probe: User) -> bool:
         """Whether it lets a user in, behind a header."""
-        return lets_in(self.address, probe, f"PROXY TCP4 127.0.0.1 {self.address} 1 {PORT}\r\n".encode())
+        return lets_in(self.address, probe, header(self.address))
+
+
+class ArtemisEverywhere(Artemis):
+    """Artemis of the first version that knows PROXY; STOMP and WebSocket on one port, both with TLS on another."""
+
+    options = ""
+
+    def start(self, stack: ExitStack, users: list[User]) -> Process:
+        """The embedding program with two acceptors."""
+        jars = maven_jars(self.cache / "artemis-2.44.0", HERE / "artemis" / "pom.xml", "artemis-server")
+        people, store = self.home / "users.txt", self.home / "broker.p12"
+        people.write_text("".join(f"{user.login} {user.passcode}\n" for user in users))
+        made, key = certificate(self.home)
+        pack = ["openssl", "pkcs12", "-export", "-in", str(made), "-inkey", str(key), "-out", str(store), "-passout", "pass:broker"]
+        subprocess.run(pack, check=True, capture_output=True)
+        secured = f"sslEnabled=true;keyStorePath={store};keyStorePassword=broker;keyStoreType=PKCS12"
+        command = ["java", "-Xmx256m", "-cp", f"{jars}/*", str(EMBEDDED), f"tcp://{self.address}:{PORT}?{self.options}useNio=true",
+                   str(people), f"tcp://{self.address}:{TLS_PORT}?{self.options}{secured}"]
+        return stack.enter_context(Process(command, self.home / "broker.log", cwd=self.home))
+
+
+class ArtemisBehindProxy(ArtemisEverywhere):
+    """The same, both acceptors behind balancers that say who connected."""
+
+    options = "proxyProtocolEnabled=true;"
+
+    def ready(self, probe: User) -> bool:
+        """Whether it lets a user in, behind a header."""
+        return lets_in(self.address, probe, header(self.address))
 
 
 class ClassicEverywhere(ActiveMQ):

@@ -9,8 +9,11 @@ from data.recorder.scenarios import PROGRAMME
 from data.recorder.transports.brokers import (
     CLASSIC_WS_PORT,
     SPRING_PORT,
+    TLS_PORT,
     WS_PORT,
     WSS_PORT,
+    ArtemisBehindProxy,
+    ArtemisEverywhere,
     ClassicEverywhere,
     RabbitMQBehindProxy,
     RabbitMQBinary,
@@ -88,6 +91,10 @@ PROXY_WSS = Route("proxywss", tls=Tls("1.2"), websocket=WebSocket(deflate=True),
 
 ARTEMIS_WS = Route("ws", websocket=WebSocket(text=False, path="/stomp"), at=PORT)
 ARTEMIS_TEXT = Route("wstext", websocket=WebSocket(path="/stomp", subprotocols=("stomp", "v10.stomp")), at=PORT)
+ARTEMIS_WSS12 = Route("wss12", tls=Tls("1.2"), websocket=WebSocket(text=False, path="/stomp"), at=TLS_PORT)
+ARTEMIS_WSS13 = Route("wss13", tls=Tls("1.3"), websocket=WebSocket(path="/stomp"), at=TLS_PORT)
+ARTEMIS_PROXY_WS = Route("proxyws", websocket=WebSocket(path="/stomp"), proxy=1, at=PORT)
+ARTEMIS_PROXY_WSS = Route("proxywss", tls=Tls("1.3"), websocket=WebSocket(text=False, path="/stomp"), proxy=2, at=TLS_PORT)
 CLASSIC_WS = Route("ws", websocket=WebSocket(path="/"), at=CLASSIC_WS_PORT)
 CLASSIC_DEFLATE = Route("deflate", websocket=WebSocket(path="/", deflate=True, subprotocols=("stomp",)), at=CLASSIC_WS_PORT)
 SPRING_WS = Route("ws", websocket=WebSocket(path="/stomp", split=1500), at=SPRING_PORT)
@@ -165,6 +172,16 @@ RECORDINGS = [
             TOO_LARGE),
         *by(ARTEMIS_TEXT, "auto:12", "tx:10"),
     ], ".pcapng", "nano"),
+    Recording("artemis_tls", ArtemisEverywhere, [
+        *by(GCM13, "auto", "nack:12", "pair:12", "tx", "kept:12", "dies:12", "rst:12", "bodies:12", RESUMED),
+        *by(GCM12, "auto:12", "individual:11", "tx:10", "kept:12", "bodies:12", RESUMED),
+        *by(CBC12, "auto:12", "tx:11"), *by(CHACHA12, "auto:12"), *by(CHACHA13, "auto:11"), *by(GCM13_128, NEW_KEYS),
+        *by(ARTEMIS_WSS12, "auto:12", "kept:12", "bodies:12", UNENDED), *by(ARTEMIS_WSS13, "auto:11", "tx:12", "rst:12"),
+    ]),
+    Recording("artemis_proxy", ArtemisBehindProxy, [
+        *by(PROXY1, "auto:12", "tx:11", "kept:12", "pair:12", "rst:12"), *by(PROXY2, "auto:11", "individual:12", "kept:11", "fin:12"),
+        *by(PROXY_TLS, "auto:12", "tx:12"), *by(ARTEMIS_PROXY_WS, "auto:12", "kept:12"), *by(ARTEMIS_PROXY_WSS, "auto:12", "kept:12"),
+    ], proxied=True),
     Recording("activemq_websocket", ClassicEverywhere, [
         *by(CLASSIC_WS, "auto", "individual", "nack:12", "pair:12", "tx", "kept:11", "serveronly", "dies:12", "rst:12", CRLF,
             UNENDED, TOO_LARGE),
