@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
@@ -94,3 +95,11 @@ def test_where_nothing_is_computed_again_or_over_no_file_is_written(lake: Path) 
     lakes.commit(str(lake), "stalls", [], ["1"], "run", OpenRows(PREFIX))
     lakes.commit(str(lake), "stalls", [], ["2"], "run", OpenRows(PREFIX, pa.array(["another"]), pa.array(["a third"])))
     assert {file.name for file in held(lake)} == before
+
+
+def test_rows_are_cut_into_files_between_streams_alone(lake: Path) -> None:
+    files = written(lake, [rows(stream, 0, 1 + stream % 50) for stream in range(200)])
+    ids = [set(pq.read_table(lake / "stalls" / file.path, columns=["stream_id"])["stream_id"].to_pylist()) for file in files]
+    assert len(files) > 4
+    assert sum(map(len, ids)) == len(set.union(*ids)) == 200
+    assert sum(file.rows for file in files) == sum(1 + stream % 50 for stream in range(200))
