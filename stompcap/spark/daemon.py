@@ -13,6 +13,7 @@ import os
 
 def main() -> None:
     """Import, then serve Spark until it ends."""
+    gc.disable()  # imports make no garbage
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import pyspark.worker  # noqa: F401  what is imported here is meant to be there, not to be used
     from pyspark import daemon
@@ -26,6 +27,7 @@ def main() -> None:
 
     gc.collect()
     gc.freeze()
+    gc.enable()
     daemon.manager()
 
 
