@@ -59,5 +59,5 @@ def test_a_planted_fault_is_caught_and_told_with_a_key(lake: Path, tmp_path: Pat
     assert f"quality: {row['message']}" in warnings
 
 
-def test_there_are_thirty_two_faults() -> None:
-    assert len({fault.name for fault in FAULTS}) == 32
+def test_there_are_thirty_two_faults_and_three_of_journeys() -> None:
+    assert len({fault.name for fault in FAULTS}) == 35
