@@ -55,7 +55,7 @@ def test_a_planted_fault_is_caught_and_told_with_a_key(lake: Path, tmp_path: Pat
     told = {(row["table_name"], row["expectation"]): row for row in failed}
     row = told[fault.table, fault.expectation]
     assert row["failed_rows"] >= 1
-    assert any(key in row["observed"]["first"][0] for key in ("stream_id", "capture_id", "hour_ts")), row["observed"]
+    assert any(key in row["observed"]["first"][0] for key in ("stream_id", "message_stream_id", "capture_id", "hour_ts")), row["observed"]
     assert f"quality: {row['message']}" in warnings
 
 
