@@ -28,7 +28,7 @@ from stompcap.lake.paths import location
 from stompcap.tables.incidents import INCIDENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from deltalake import DeltaTable
 
@@ -57,15 +57,13 @@ def refresh(lake: str, batches: Sequence[str], run_id: str, pace: Pace) -> int:
         replace_files(delta, [], [], CommitInfo(run_id, tuple(batches)))  # it names no versions: the next refresh goes on from the last
         return 0
     with pace.timed():
-        return _refresh(lake, delta, info)
+        return _refresh(lake, delta, {name: recorded.get(SOURCE + name) for name in versions}, info)
 
 
-def _refresh(lake: str, delta: DeltaTable, info: CommitInfo) -> int:
-    recorded = delta_log.transactions(delta)
+def _refresh(lake: str, delta: DeltaTable, since: Mapping[str, int | None], info: CommitInfo) -> int:
     held = delta.to_pyarrow_table().select(INCIDENTS.arrow.names).cast(INCIDENTS.arrow)
-    first_ns = first_change(lake, {name: recorded.get(SOURCE + name) for name in TABLES})
-    since = windows(first_ns, held)
-    rows = pa.concat_tables([part for kinds, begin in since.items() for part in (_before(held, kinds, begin), made(lake, begin, kinds))])
+    again = windows(first_change(lake, since), held)
+    rows = pa.concat_tables([part for kinds, begin in again.items() for part in (_before(held, kinds, begin), made(lake, begin, kinds))])
     return replace_where(lake, TABLE, "incident_id", None, rows, info)
 
 
