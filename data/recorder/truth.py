@@ -186,12 +186,15 @@ class SessionLog:
         return sent.offset >= self.from_c2s and (self.sent_c2s is None or sent.offset + sent.length <= self.sent_c2s)
 
     def _heartbeats(self) -> list[Record]:
+        """The longest silence of each direction; behind its DISCONNECT nobody owes a beat, however late the broker answers."""
         out = []
+        left_ns = min((frame.first_ns for frame in self.sent if frame.command == "DISCONNECT"), default=self.closed_ns)
+        until_ns = min(left_ns, self.closed_ns)
         for direction, interval, tape in (("c2s", self.heartbeat_c2s_ms, self.tape_c2s),
                                           ("s2c", self.heartbeat_s2c_ms, self.tape_s2c)):
             if not interval:
                 continue
-            times = [self.connected_ns, *(ns for _, _, ns in tape.chunks if ns > self.connected_ns), self.closed_ns]
+            times = [self.connected_ns, *(ns for _, _, ns in tape.chunks if self.connected_ns < ns < until_ns), until_ns]
             gap = max(after - before for before, after in pairwise(times)) / 1e6
             out.append({
                 "kind": "heartbeat", "session": self.session, "direction": direction, "interval_ms": interval,
