@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from data.recorder.brokers import BROKERS
 from data.recorder.scenarios import PROGRAMME
-from data.recorder.truth import severity
-from data.recorder.wire import Parser, serialize
+from data.recorder.truth import SessionLog, severity
+from data.recorder.users import User
+from data.recorder.wire import Frame, Parser, serialize
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"), min_size=1, max_size=8)
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
@@ -37,3 +38,14 @@ def test_every_session_has_a_user_of_its_own() -> None:
 def test_severities_by_ratio() -> None:
     assert [severity(ratio) for ratio in (1.0, 1.1, 1.2, 1.5, 1.6, 3.0, 3.1)] == [
         "ok", "ok", "late", "late", "violation", "violation", "dead"]
+
+
+def test_no_silence_is_measured_behind_a_disconnect() -> None:
+    """The broker answers a second late, as one that is stopped just then; the client waits and owes nothing either."""
+    log = SessionLog("leaves", "artemis", "raw", User("someone", "pc-0"))
+    log.heartbeat_c2s_ms, log.heartbeat_s2c_ms, log.connected_ns, log.closed_ns = 0, 500, 1_000_000_000, 3_500_000_000
+    for at in (1_400_000_000, 1_900_000_000, 3_400_000_000):
+        log.received += log.tape_s2c.feed(b"\n", at)
+    log.sent.append(Frame("DISCONNECT", [("receipt", "r-1")], b"", 0, 30, 2_500_000_000, 2_500_000_000, []))
+    [silence] = [record for record in log.records() if record["kind"] == "heartbeat"]
+    assert (silence["direction"], silence["measured_max_gap_ms"]) == ("s2c", 600.0)
