@@ -1,7 +1,8 @@
 """The SQL of table journeys: which SEND a MESSAGE comes from, by what can be known, in steps that DuckDB and Spark both understand.
 
-MESSAGEs and SENDs of one key (source, destination, digest of the content) are brought into one sequence by time. Every step is a window
-over such a sequence, or a join by number in it, so that 100,000 equal bodies cost what 100,000 others do, and tasks are made by digest.
+MESSAGEs and SENDs of one key (source, destination, digest of the content) are brought into one sequence by time
+(`pipelines.metrics.journeys_sequences`). Every step is a window over such a sequence, or a join by number in it, so that 100,000 equal
+bodies cost what 100,000 others do, and tasks are made by digest.
 
 Nothing looks further than some horizons of time: what lies beyond changes no row, so a run may leave it out (`pipelines.metrics.journeys`).
 """
@@ -13,21 +14,10 @@ from __future__ import annotations
 import re
 from string import Template
 
-HORIZON_NS = 3600 * 10**9
-"""How long a MESSAGE may come behind its SEND to be joined to it."""
-
-LONG = 2
-"""Horizons that a sequence of equal messages may last without a pause of one, for its messages to be told apart by their order."""
+from pipelines.metrics.journeys_sequences import EVENTS, HORIZON_NS, KEY, LONG, WALK
 
 REACH = LONG + 2
 """Horizons that a row's neighbours may lie away from it."""
-
-KEY = "source, destination_name, content_hash, producer, lane"
-"""What the SEND and the MESSAGE of a journey have in common: of ActiveMQ also the connection that the message id names, as far as it is
-captured; of a topic it is looked at for each subscription by itself."""
-
-ORDER = "ORDER BY at_ns, step DESC, stream_id, stream_offset"
-UPTO = f"{ORDER} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 LIVES = """
 lives AS (
@@ -36,19 +26,21 @@ lives AS (
            n.session, coalesce(c.clock_difference_min_us <= 0 AND c.clock_difference_max_us >= 0, true) AS agrees,
            CASE WHEN c.clock_difference_min_us <= c.clock_difference_max_us
                      AND (c.clock_difference_min_us > 0 OR c.clock_difference_max_us < 0)
-                THEN c.clock_difference_min_us * 1000 ELSE 0 END AS ahead_ns
+                THEN c.clock_difference_min_us * 1000 ELSE 0 END AS ahead_ns,
+           CASE WHEN NOT c.syn_seen AND NOT c.synack_seen THEN c.first_ns END AS midstream_ns
     FROM streams c LEFT JOIN sessions s ON s.stream_id = c.stream_id
     LEFT JOIN (SELECT c.source, s.session FROM streams c JOIN sessions s ON s.stream_id = c.stream_id
                WHERE s.server_product = 'ActiveMQ' AND s.session LIKE 'ID:%' GROUP BY c.source, s.session HAVING count(*) = 1) n
          ON n.source = c.source AND n.session = s.session AND s.server_product = 'ActiveMQ'
 )"""
 """Connections: of ActiveMQ its id, unless several have it, as where one is captured twice: then it names none of them; whether the
-clocks of both directions agree, by how much that of the broker's is ahead at least."""
+clocks of both directions agree, by how much that of the broker's is ahead at least; since when those are seen that were open before."""
 
 MESSAGES = f"""
 sent AS (
     SELECT l.source, x.stream_id, x.stream_offset, x.sent_ts AS ts, x.sent_ns, x.effective_ns, coalesce(x.effective_ns, x.sent_ns) AS at_ns,
            x.destination, x.destination_name, x.content_hash, x.length_octets AS octets, coalesce(x.own_id, false) AS alone,
+           coalesce(coalesce(x.effective_ns, x.sent_ns) - l.midstream_ns <= {HORIZON_NS}, false) AS early,
            coalesce(l.session, '') AS producer, CASE WHEN l.session IS NOT NULL THEN x.number END AS number, l.agrees,
            l.server_product, x.body_octets, x.body_hash, x.receipt_us,
            CASE WHEN x.transaction_outcome IN ('aborted', 'implicitly_aborted') THEN 'aborted'
@@ -59,6 +51,7 @@ sent AS (
     SELECT l.source, d.stream_id, d.stream_offset, d.delivered_ts AS ts, d.first_ns, d.first_ns - l.ahead_ns AS at_ns,
            d.destination, d.destination_name,
            d.content_hash, d.body_octets, d.body_hash, d.broker_timestamp_us, coalesce(d.redelivered, false) AS marked, l.agrees,
+           coalesce(d.first_ns - l.midstream_ns <= {HORIZON_NS}, false) AS early,
            l.server_product, d.subscription,
            CASE WHEN d.destination_name LIKE 'topic/%' THEN concat(d.stream_id, '/', coalesce(d.subscription, '')) ELSE '' END AS lane,
            CASE WHEN l.server_product IN ('ActiveMQ', 'Artemis') THEN d.message_id END AS broker_id,
@@ -86,80 +79,6 @@ sent AS (
 
 ActiveMQ's message-id is the id of the producer's connection, as its CONNECTED has it in header session, and the number of the SEND in it
 (ProtocolConverter: producer -1:1 of the connection, and a sequence of message ids). The body must be the same."""
-
-EVENTS = f"""
-candidates AS (
-    SELECT * FROM sent
-    WHERE undone IS NULL AND at_ns IS NOT NULL AND content_hash IS NOT NULL AND number IS NULL
-), taking AS (
-    SELECT m.*, CASE WHEN m.broker_id IS NULL AND m.marked THEN 0 ELSE -1 END AS step
-    FROM message m LEFT JOIN identified i ON i.stream_id = m.stream_id AND i.stream_offset = m.stream_offset
-    WHERE i.stream_id IS NULL AND NOT m.repeated AND m.at_ns IS NOT NULL AND m.content_hash IS NOT NULL
-), lanes AS (
-    SELECT DISTINCT {KEY} FROM taking WHERE lane <> ''
-), offered AS (
-    SELECT source, destination_name, content_hash, producer, '' AS lane, at_ns, stream_id, stream_offset, octets, alone
-    FROM candidates WHERE destination_name NOT LIKE 'topic/%'
-    UNION ALL
-    SELECT c.source, c.destination_name, c.content_hash, c.producer, l.lane, c.at_ns, c.stream_id, c.stream_offset, c.octets, c.alone
-    FROM candidates c JOIN lanes l ON l.source = c.source AND l.destination_name = c.destination_name
-         AND l.content_hash = c.content_hash AND l.producer = c.producer
-), numbered AS (
-    SELECT *, row_number() OVER in_lane AS nth, lag(at_ns) OVER in_lane AS earlier_ns
-    FROM offered WINDOW in_lane AS (PARTITION BY {KEY} ORDER BY at_ns, stream_id, stream_offset)
-), events AS (
-    SELECT {KEY}, at_ns, 1 AS step, stream_id, stream_offset, at_ns AS offered_ns, earlier_ns FROM numbered
-    UNION ALL
-    SELECT {KEY}, at_ns, step, stream_id, stream_offset, CAST(NULL AS BIGINT) AS offered_ns, CAST(NULL AS BIGINT) AS earlier_ns FROM taking
-)"""
-"""The sequences: a step of 1 is a SEND, of -1 a MESSAGE; of 0 one that a broker marks as delivered before without saying which it is."""
-
-WALK = f"""
-before AS (
-    SELECT *, lag(at_ns) OVER (PARTITION BY {KEY}, abs(step) {ORDER}) AS previous_ns,
-           sum(CASE WHEN step = 1 THEN 1 ELSE 0 END) OVER in_lane AS offers,
-           max(offered_ns) OVER in_lane AS latest_ns, max(earlier_ns) OVER in_lane AS second_ns,
-           max(CASE WHEN step = -1 THEN at_ns END) OVER in_lane AS heard_ns,
-           sum(CASE WHEN step = -1 THEN 1 ELSE 0 END) OVER in_lane AS heard
-    FROM events WINDOW in_lane AS (PARTITION BY {KEY} {UPTO})
-), chained AS (
-    SELECT *, sum(CASE WHEN at_ns - previous_ns <= {HORIZON_NS} THEN 0 ELSE 1 END) OVER (PARTITION BY {KEY}, abs(step) {UPTO}) AS chain,
-           max(CASE WHEN step = 1 THEN heard_ns END) OVER in_lane AS heard_before_ns,
-           heard - max(CASE WHEN step = 1 THEN heard END) OVER in_lane AS heard_since
-    FROM before WINDOW in_lane AS (PARTITION BY {KEY} {UPTO})
-), summed AS (
-    SELECT *, sum(step) OVER (PARTITION BY {KEY}, abs(step), chain {UPTO}) AS height,
-           max(at_ns) OVER whole - min(at_ns) OVER whole > {LONG * HORIZON_NS} AS endless
-    FROM chained WINDOW whole AS (PARTITION BY {KEY}, abs(step), chain)
-), floored AS (
-    SELECT *, least(0, coalesce(min(height) OVER (PARTITION BY {KEY}, abs(step), chain {ORDER}
-                                                  ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS low
-    FROM summed
-), waiting AS (
-    SELECT *, step = -1 AND height < low AS excess, height - step - low AS waited FROM floored
-), bursts AS (
-    SELECT *, sum(CASE WHEN excess OR (step = 1 AND waited = 0) THEN 1 ELSE 0 END) OVER (PARTITION BY {KEY}, abs(step), chain {UPTO})
-              AS burst,
-           max(CASE WHEN excess THEN 1 ELSE 0 END) OVER (PARTITION BY {KEY}, abs(step), chain) = 1 AS spoiled
-    FROM waiting
-), ranked AS (
-    SELECT *, sum(step) OVER whole AS rest,
-           sum(CASE WHEN step = -1 THEN 1 ELSE 0 END) OVER (PARTITION BY {KEY}, abs(step), chain, burst {UPTO}) AS place,
-           min(CASE WHEN step = 1 THEN offers END) OVER whole AS first_offer,
-           min(CASE WHEN step = 1 THEN stream_id END) OVER whole = max(CASE WHEN step = 1 THEN stream_id END) OVER whole AS of_one
-    FROM bursts WINDOW whole AS (PARTITION BY {KEY}, abs(step), chain, burst)
-), asked AS (
-    SELECT *, coalesce(at_ns - latest_ns <= {HORIZON_NS}, false) AS possible,
-           coalesce(at_ns - latest_ns <= {HORIZON_NS}, false) AND coalesce(at_ns - second_ns > {HORIZON_NS}, true) AS single,
-           coalesce(at_ns - heard_before_ns > {HORIZON_NS}, true) AND heard_since <= 1 AS repeats_it,
-           step = -1 AND rest = 0 AND of_one AND NOT excess AND NOT spoiled AND NOT endless AS in_order
-    FROM ranked WHERE step < 1
-)"""
-"""Of each MESSAGE: how many SENDs it could be; and its place in a burst, which begins where nothing waits and ends where nothing waits.
-
-`height` less `low` is how many SENDs wait behind an event; a MESSAGE for which none waits is in excess: a SEND is not captured. SENDs of
-several connections that wait together have no order: a broker takes them as it likes. A MESSAGE that was delivered before (step 0) comes of
-the one SEND if nothing that it may repeat comes of another."""
 
 LOST = f"""
 lossy AS (
@@ -195,10 +114,11 @@ JOINED = f"""
 decided AS (
     SELECT a.source, a.destination_name, a.content_hash, a.producer, a.lane, a.at_ns, a.step, a.stream_id, a.stream_offset,
            n.stream_id AS send_stream_id, n.stream_offset AS send_offset,
-           CASE WHEN a.single AND n.alone THEN 'unique'
-                WHEN NOT a.possible THEN 'none'
+           CASE WHEN NOT a.possible OR (a.single AND n.server_product <> a.server_product) THEN 'none'
+                WHEN n.server_product <> a.server_product THEN 'ambiguous'
+                WHEN a.single AND n.alone THEN 'unique'
                 WHEN coalesce(x.sent_octets >= n.octets, false) THEN 'lost'
-                WHEN a.single AND CASE WHEN a.step = 0 THEN a.repeats_it ELSE NOT (a.endless OR a.spoiled) END THEN 'unique'
+                WHEN a.single AND CASE WHEN a.step = 0 THEN a.repeats_it ELSE NOT (a.endless OR a.spoiled OR a.inherited) END THEN 'unique'
                 WHEN a.in_order AND n.at_ns >= a.at_ns - {HORIZON_NS} THEN 'ordered'
                 ELSE 'ambiguous' END AS verdict
     FROM asked a

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
-from pipelines.metrics.journeys_sql import HORIZON_NS
+from pipelines.metrics.journeys_sequences import HORIZON_NS
 from pipelines.metrics.periods import Periods
 from stompcap.lake import data_files, delta_log, open_tables, query
 from stompcap.lake.data_files import Files
@@ -49,7 +49,8 @@ OF_SENDS = """stream_id, stream_offset, sent_ts, effective_ns, destination_name,
 OF_DELIVERIES = "stream_id, stream_offset, delivered_ts, first_ns, destination_name, subscription, content_hash, body_hash, redelivered, " \
                 "message_id"  # fmt: skip
 OF_STREAMS = """stream_id, source, coalesce(clock_difference_min_us <= 0 AND clock_difference_max_us >= 0, true) AS agrees,
-    CASE WHEN clock_difference_min_us > 0 OR clock_difference_max_us < 0 THEN clock_difference_min_us END AS ahead"""
+    CASE WHEN clock_difference_min_us > 0 OR clock_difference_max_us < 0 THEN clock_difference_min_us END AS ahead,
+    NOT syn_seen AND NOT synack_seen AS midstream"""
 OF_SESSIONS = "stream_id, server_product, session"
 """What of a row counts here: where only something else of it changes, its journey does not."""
 

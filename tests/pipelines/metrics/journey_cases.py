@@ -17,7 +17,7 @@ INT, T, B = pa.int64(), pa.string(), pa.bool_()
 COLUMNS: dict[str, dict[str, pa.DataType]] = {
     "streams": {
         "stream_id": T, "source": T, "first_ns": INT, "last_ns": INT, "clock_difference_min_us": INT, "clock_difference_max_us": INT,
-        "gap_octets_c2s": INT, "gap_octets_s2c": INT, "inner_gap_octets_c2s": INT, "inner_gap_octets_s2c": INT,
+        "gap_octets_c2s": INT, "gap_octets_s2c": INT, "inner_gap_octets_c2s": INT, "inner_gap_octets_s2c": INT, "syn_seen": B, "synack_seen": B,
     },
     "sessions": {"stream_id": T, "server_product": T, "session": T},
     "sends": {
@@ -60,7 +60,7 @@ class Traffic:
             session = columns.pop("session", None)
             product = columns.pop("broker", self.broker)
             row = {"stream_id": name, "source": self.source, "first_ns": BEGIN, "last_ns": self.at(self.end),
-                   "gap_octets_c2s": 0, "gap_octets_s2c": 0} | columns  # fmt: skip
+                   "gap_octets_c2s": 0, "gap_octets_s2c": 0, "syn_seen": True, "synack_seen": True} | columns  # fmt: skip
             self.rows["streams"].append(row)
             self.rows["sessions"].append({"stream_id": name, "server_product": product, "session": session})
 

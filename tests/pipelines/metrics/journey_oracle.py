@@ -16,10 +16,12 @@ def joined(tables: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, int], tup
     holes = [row for row in tables["raw_frames"] if row["kind"] == "gap"]
     frames = [row for row in tables["raw_frames"] if row["kind"] == "frame"]
     found, heads = dict[tuple[str, int], tuple[str, tuple[str, int] | None]](), dict[tuple[str, int], list[tuple[str, int]]]()
+    early = {row["stream_id"]: -1 if row["syn_seen"] or row["synack_seen"] else row["first_ns"] + H for row in tables["streams"]}
     lanes = defaultdict[tuple[Any, ...], list[dict[str, Any]]](list)
     for row in sorted(tables["deliveries"], key=lambda row: (row["first_ns"], row["stream_id"], row["stream_offset"])):
         topic = row["destination_name"].startswith("topic/")
         lanes[row["destination_name"], row["content_hash"], row["stream_id"] if topic else None].append(row)
+    doubted = set[tuple[str, int]]()
     for (name, body, _), rows in lanes.items():
         offers = sorted((row for row in sends if (row["destination_name"], row["content_hash"]) == (name, body)),
                         key=lambda row: (row["at"], row["stream_id"], row["stream_offset"]))  # fmt: skip
@@ -36,11 +38,14 @@ def joined(tables: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, int], tup
             if by_id:
                 ids[row["message_id"]].append(row)
         for chain in chains(offers, counted):
-            walk(chain, offers, holes, frames, found)
+            waited = [row for row in chain if "at" not in row or not name.startswith("topic/")]
+            inherited = len(chain) > 2 and any(time(row) <= early[row["stream_id"]] for row in waited)
+            walk(chain, offers, holes, frames, found, inherited)
+            doubted |= {key(row) for row in chain if inherited}
         for row in marked:
-            earlier = [one for one in counted if 0 <= row["first_ns"] - one["first_ns"] <= H]
-            can = possible(row, offers)
-            same = len(can) == 1 and (can[0]["own_id"] or (len(earlier) <= 1 and all(time(one) >= can[0]["at"] for one in earlier)))
+            earlier, can = [one for one in counted if 0 <= row["first_ns"] - one["first_ns"] <= H], possible(row, offers)
+            sure = not {key(one) for one in earlier} & doubted if earlier else time(row) > early[row["stream_id"]]
+            same = len(can) == 1 and (can[0]["own_id"] or (sure and len(earlier) <= 1 and all(time(one) >= can[0]["at"] for one in earlier)))
             found[key(row)] = (alone(row, offers, holes, frames) if same else None) or ambiguous(row, offers)
     for row_key, head in heads.items():
         found[row_key] = found[head[0]] if head else ("none", None)
@@ -64,9 +69,9 @@ def chains(offers: list[dict[str, Any]], messages: list[dict[str, Any]]) -> list
 
 def walk(
     chain: list[dict[str, Any]], offers: list[dict[str, Any]], holes: list[Any], frames: list[Any],
-    found: dict[tuple[str, int], tuple[str, tuple[str, int] | None]],
+    found: dict[tuple[str, int], tuple[str, tuple[str, int] | None]], inherited: bool,
 ) -> None:
-    """Judge the messages of a chain: bursts begin and end with nothing waiting."""
+    """Judge the messages of a chain: bursts begin and end with nothing waiting, but where some `inherited` what waited before."""
     endless, excess = time(chain[-1]) - time(chain[0]) > 2 * H, False
     burst, bursts, waiting = (list[Any](), list[Any]()), list[tuple[list[Any], list[Any]]](), 0
     for row in chain:
@@ -87,9 +92,9 @@ def walk(
         if "at" in row:
             continue
         sent, verdict = partner.get(key(row)), alone(row, offers, holes, frames)
-        if verdict and (not (endless or excess) or is_distinct(row, offers)):
+        if verdict and (not (endless or excess or inherited) or is_distinct(row, offers)):
             found[key(row)] = verdict
-        elif sent and not verdict and not endless and not excess and time(row) - time(sent) <= H and not lost(row, sent, holes, frames):
+        elif sent and not verdict and not (endless or excess or inherited) and time(row) - time(sent) <= H and not lost(row, sent, holes, frames):
             found[key(row)] = "ordered", key(sent)
         else:
             found[key(row)] = ambiguous(row, offers)

@@ -22,7 +22,7 @@ from stompcap.lake.paths import location
 from stompcap.tables import TABLES
 from tests.examples import one_in
 from tests.pipelines.metrics.journey_cases import Traffic
-from tests.pipelines.metrics.test_journeys_oracle import gots, holes, sends, traffic_of
+from tests.pipelines.metrics.test_journeys_oracle import gots, holes, sends, since_before, traffic_of
 from tests.report.sample import table
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def bring(lake: str, traffic: Traffic) -> None:
 
 happened = st.one_of(sends, gots, sends, gots, holes)
 spread = st.tuples(happened, st.integers(0, 30)).map(lambda pair: (pair[0][0], pair[0][1] + pair[1] * 3600, *pair[0][2:]))
-history = st.lists(st.tuples(st.lists(spread, max_size=5), st.sets(st.integers(0, 11), max_size=1), st.integers(0, 3)), max_size=5)
+history = st.lists(st.tuples(st.lists(spread, max_size=5), st.sets(st.integers(0, 11), max_size=1), st.integers(0, 3), since_before), max_size=5)
 
 
 @pytest.mark.slow
@@ -118,10 +118,10 @@ def test_journeys_by_runs_are_those_of_all_rows(empty: Path, broker: str, histor
         refresh(lake)
         events: list[Any] = []
         hours = 1
-        for new, gone, more in history:
+        for new, gone, more, midstream in history:
             hours = max(hours, *(1 + event[1] // 3600 for event in new), 0) + more  # time goes on
             events = [event for number, event in enumerate(events) if number not in gone] + new
-            traffic = traffic_of(broker, events)
+            traffic = traffic_of(broker, events, midstream)  # a late capture has the beginning of a connection
             for row in (*traffic.rows["captures"], *traffic.rows["streams"]):
                 row["last_ns"] = Traffic.at(hours * 3600)
             bring(lake, traffic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import given
@@ -16,12 +17,15 @@ bodies, names, pairs = st.sampled_from([1, 1, 1, 2]), st.sampled_from(["queue/a"
 sends = st.tuples(st.just("send"), times, bodies, names, st.sampled_from("pq"), st.sampled_from([None, None, "aborted"]), st.booleans())
 gots = st.tuples(st.just("got"), times, bodies, names, pairs, st.sampled_from([False, False, True]), st.integers(0, 3))
 holes = st.tuples(st.just("hole"), times, st.sampled_from([59, 60]))
+since_before = st.sets(st.sampled_from("pqcd"), max_size=2)
 happened = st.lists(st.one_of(sends, gots, sends, gots, gots, sends, holes), max_size=14)
 
 
-def traffic_of(broker: str, events: list[Any]) -> Traffic:
-    """Traffic in which some things happened; no two of them at once."""
+def traffic_of(broker: str, events: list[Any], midstream: Iterable[str] = ()) -> Traffic:
+    """Traffic in which some things happened, no two of them at once, on connections some of which were open before the capture."""
     traffic = Traffic(broker)
+    for name in midstream:
+        traffic.connection(name, syn_seen=False, synack_seen=False)
     for number, (what, second, *rest) in enumerate(events):
         at = second + number / 1000
         if what == "send":
@@ -37,9 +41,9 @@ def traffic_of(broker: str, events: list[Any]) -> Traffic:
 
 
 @one_in(2)
-@given(st.sampled_from(["RabbitMQ", "Artemis"]), happened)
-def test_journeys_are_those_of_one_message_after_the_other(broker: str, events: list[Any]) -> None:
-    traffic = traffic_of(broker, events)
+@given(st.sampled_from(["RabbitMQ", "Artemis"]), happened, since_before)
+def test_journeys_are_those_of_one_message_after_the_other(broker: str, events: list[Any], midstream: set[str]) -> None:
+    traffic = traffic_of(broker, events, midstream)
     rows = traffic.journeys()
     found = {
         (row["message_stream_id"], row["message_offset"]):

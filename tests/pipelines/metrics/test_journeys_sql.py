@@ -10,11 +10,27 @@ from tests.pipelines.metrics.journey_cases import Traffic
 
 H = 3600
 UNIQUE = "unique 0 5"
+UNKNOWN = ["ambiguous unknown"] * 2 + ["SEND ambiguous unknown"] * 2
 
 
 def amq(number: int, connection: str = "ID:host-1-2-3:7") -> dict[str, Any]:
     """What a message-id of ActiveMQ says."""
     return {"message_id": f"{connection}:-1:1:{number}", "producer_session": connection, "producer_number": number}
+
+
+def midstream(*names: str) -> Traffic:
+    """Traffic of which some connections were open before the capture."""
+    traffic = Traffic()
+    for name in names:
+        traffic.connection(name, syn_seen=False, synack_seen=False)
+    return traffic
+
+
+def of_another_broker() -> Traffic:
+    """Traffic in which consumer `c` has another broker than producer `p`."""
+    traffic = Traffic()
+    traffic.connection("c", broker="Artemis")
+    return traffic
 
 
 def with_activemq() -> Traffic:
@@ -124,6 +140,34 @@ CASES = {
     "the broker's time": (Traffic("Artemis").got(5, broker_timestamp_us=Traffic.at(2) // 1000), ["timestamp"]),
     "a body without a digest": (Traffic().send(0, None).got(5, None), ["none unknown", "SEND none unknown"]),
     "another capture point": (Traffic().send(0).got(5), [UNIQUE]),
+    "a producer from before the capture, equal bodies": (midstream("p").send(0).got(5).send(10).got(15), UNKNOWN),
+    "a consumer from before the capture, equal bodies": (midstream("c").send(0).got(5).send(10).got(15), UNKNOWN),
+    "another client from before the capture": (midstream("q").send(0).got(5).send(10).got(15), [UNIQUE, "ordered 10 5"]),
+    "a producer from before the capture, one body": (midstream("p", "c").send(0).got(5), [UNIQUE]),
+    "a producer from before the capture, and a header that one SEND has": (
+        midstream("p").send(0, own_id=True).got(5).send(2 * H).got(2 * H + 5), [UNIQUE, "unique 7200 5"],
+    ),
+    "a producer from long before": (
+        midstream("p").send(2 * H).got(2 * H + 5).send(2 * H + 10).got(2 * H + 15), ["unique 7200 5", "ordered 7210 5"],
+    ),
+    "a producer from before the capture, and a redelivery": (
+        midstream("p").send(0).got(5).got(6, redelivered=True).send(10).got(15),
+        ["ambiguous unknown"] * 3 + ["SEND ambiguous unknown"] * 2,
+    ),
+    "a producer from before the capture, and a redelivery of one body": (
+        midstream("p").send(0).got(5).got(6, redelivered=True), [UNIQUE, "unique 0 None"],
+    ),
+    "a consumer from before the capture, and a redelivery of which the first was not captured": (
+        midstream("c").send(0).got(5, redelivered=True), ["ambiguous unknown", "SEND ambiguous unknown"],
+    ),
+    "a producer from before the capture, and a new subscription of a topic": (
+        midstream("p").send(0, to="topic/a").got(5, of="topic/a").send(10, to="topic/a").got(15, of="topic/a"), [UNIQUE, "ordered 10 5"],
+    ),
+    "another broker": (of_another_broker().send(0).got(5), ["none no_send", "SEND none unknown"]),
+    "another broker with the same ids": (of_another_broker().send(0, own_id=True).got(5), ["none no_send", "SEND none unknown"]),
+    "two SENDs of another broker": (
+        of_another_broker().send(0).send(1).got(5), ["ambiguous unknown"] + ["SEND ambiguous unknown"] * 2,
+    ),
     "more than two hours without a pause": (
         Traffic().send(0).got(1).send(0.9 * H).got(0.9 * H + 1).send(1.8 * H).got(1.8 * H + 1).send(2.5 * H).got(2.5 * H + 1),
         ["ambiguous unknown"] * 4 + ["SEND ambiguous unknown"] * 4,
