@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from stompcap.incidents.lines import packets, since
+from stompcap.incidents.lines import packets, since, whose
 from stompcap.tables.incidents import LEVELS, ORDER
 from stompcap.units import count, counted, moment
 from stompcap.visible import visible
@@ -84,13 +84,9 @@ def line(row: Row) -> str:
 
 
 def look(row: Row) -> str:
-    """Where to look: `show 5b1f0c2a  packets 6667 to 11003 of a.pcap`."""
-    words = []
-    if row["streams"]:
-        words.append(f"show {row['streams'][0][:SHORT]}")
-    if shown := packets(row):
-        words.append(shown)
-    return "  ".join(words)
+    """Whose it is and where to look: `login at Artemis  show 5b1f0c2a  packets 6667 to 11003 of a.pcap`."""
+    show = f"show {row['streams'][0][:SHORT]}" if row["streams"] else ""
+    return "  ".join(one for one in (whose(row), show, packets(row)) if one)
 
 
 def grid(rows: Sequence[Row], levels: Mapping[str, int]) -> Table:

@@ -1,4 +1,4 @@
-"""The words beside a sentence: since when, and in which packets; the same on terminals and in the report."""
+"""The words beside a sentence: since when, whose, and in which packets; the same on terminals and in the report."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from stompcap.units import moment
 from stompcap.visible import visible
 
 NAMED = 60  # characters of a file's name
+NAMES = {kind: kind for kind in ("login", "client", "connection", "destination")} | {"network": "address"}
+"""What the name of a subject is; a broker and a capture are called so in the sentence."""
 
 
 def since(row: Mapping[str, Any], dates: bool = True) -> str:
@@ -19,6 +21,13 @@ def since(row: Mapping[str, Any], dates: bool = True) -> str:
         return f"since {said}"
     end = moment(row["end_ns"], 0)
     return said if end == begin else f"{said} to {end[11:] if end[:10] == begin[:10] else end}"
+
+
+def whose(row: Mapping[str, Any]) -> str:
+    """`login at Artemis`: what the subject's name is, and at which broker, where the sentence does not say it."""
+    product = visible(row["server_product"] or "", NAMED)
+    names = NAMES.get(row["subject_kind"], "")
+    return " at ".join(one for one in (names, "" if product in row["sentence"] else product) if one)
 
 
 def packets(row: Mapping[str, Any]) -> str:

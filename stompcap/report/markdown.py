@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stompcap import zones
-from stompcap.incidents.lines import packets, since
+from stompcap.incidents.lines import packets, since, whose
 from stompcap.report import telling
 from stompcap.report.page import records
 from stompcap.report.queries import QUERIES
@@ -49,7 +49,7 @@ def _part(answers: dict[str, Rows], changes: Changes | None) -> list[str]:
     lines = [f"**{telling.headline(answers)}**, captured {moment(total.get('first_ns'), 0)} to {moment(total.get('last_ns'), 0)}", ""]
     for number, row in enumerate(answers["incidents"], 1):
         ids = " ".join(f"`{one[:8]}`" for one in (row["streams"] or [])[:3])
-        more = ", ".join(one for one in (ids, _plain(packets(row))) if one)
+        more = ", ".join(one for one in (_plain(whose(row)), ids, _plain(packets(row))) if one)
         lines.append(f"{number}. {since(row)} **{row['level']}** {_plain(row['sentence'])}" + (f" ({more})" if more else ""))
     if unlisted := telling.unlisted(answers):
         lines += ["", f"{counted(unlisted, 'more incident')} not listed."]

@@ -225,7 +225,7 @@ def _part(
         who=telling.who(answers["who"], answers["incidents"]),
         days=telling.days(answers["incidents"], total["captures_total"]),
         since=lines.since,
-        packets_of=lines.packets,
+        packets_of=lines.packets, whose=lines.whose,
         dialogues=folded,
         without=without,
         without_level=level,

@@ -26,7 +26,8 @@ def row(name: str = "a", begin: float = 0, end: float | None = None, level: str 
     return {
         "incident_id": name, "kind": "refused", "subject_kind": "login", "subject": "billing", "source": "default",
         "begin_ns": START + int(begin * SECOND), "end_ns": None if end is None else START + int(end * SECOND), "level": level,
-        "confidence": "proven", "numbers": [], "messages": 0, "sentence": f"{name} was refused", "streams": ["0123456789abcdef0123"],
+        "confidence": "proven", "numbers": [], "messages": 0, "server_product": None,
+        "sentence": f"{name} was refused", "streams": ["0123456789abcdef0123"],
         "frames": [], "packets": [{"capture": "b.pcap", "packet": 9}, {"capture": "b.pcap", "packet": 7}],
     } | values  # fmt: skip
 
@@ -34,11 +35,25 @@ def row(name: str = "a", begin: float = 0, end: float | None = None, level: str 
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({}, "warning   since 2025-11-24 16:00:00  a was refused  show 01234567  packets 7 to 9 of b.pcap"),
-        ({"end": 70.0}, "warning   2025-11-24 16:00:00 to 16:01:10  a was refused  show 01234567  packets 7 to 9 of b.pcap"),
-        ({"end": 90_000.0, "streams": []}, "warning   2025-11-24 16:00:00 to 2025-11-25 17:00:00  a was refused  packets 7 to 9 of b.pcap"),
-        ({"end": 0.2, "packets": [], "streams": []}, "warning   2025-11-24 16:00:00  a was refused"),
-        ({"packets": [{"capture": "b", "packet": 3}]}, "warning   since 2025-11-24 16:00:00  a was refused  show 01234567  packet 3 of b"),
+        ({}, "warning   since 2025-11-24 16:00:00  a was refused  login  show 01234567  packets 7 to 9 of b.pcap"),
+        ({"end": 70.0}, "warning   2025-11-24 16:00:00 to 16:01:10  a was refused  login  show 01234567  packets 7 to 9 of b.pcap"),
+        (
+            {"end": 90_000.0, "streams": []},
+            "warning   2025-11-24 16:00:00 to 2025-11-25 17:00:00  a was refused  login  packets 7 to 9 of b.pcap",
+        ),
+        ({"end": 0.2, "packets": [], "streams": []}, "warning   2025-11-24 16:00:00  a was refused  login"),
+        (
+            {"server_product": "Artemis", "packets": []},
+            "warning   since 2025-11-24 16:00:00  a was refused  login at Artemis  show 01234567",
+        ),
+        (
+            {"server_product": "Artemis", "subject_kind": "broker", "sentence": "Artemis at 10.0.0.1:61613 stopped", "packets": []},
+            "warning   since 2025-11-24 16:00:00  Artemis at 10.0.0.1:61613 stopped  show 01234567",
+        ),
+        (
+            {"packets": [{"capture": "b", "packet": 3}]},
+            "warning   since 2025-11-24 16:00:00  a was refused  login  show 01234567  packet 3 of b",
+        ),
     ],
 )
 def test_a_line(values: dict[str, Any], words: str) -> None:

@@ -253,6 +253,7 @@ def lake(seed: int = 7, sessions: int = 24) -> dict[str, pa.Table]:
             {
                 "incident_id": f"{number:020x}", "kind": "backlog", "subject_kind": ("login", "destination", "broker")[number],
                 "subject": HOSTILE, "source": "default", "destination_name": ("queue/orders", f"queue/{HOSTILE}", None)[number],
+                "server_product": ("RabbitMQ", HOSTILE, None)[number],
                 "begin_ns": START + 300 * SECOND * (number + 1), "end_ns": end, "level": level, "messages": 700 - number,
                 "confidence": ("proven", "likely")[number % 2], "would_change": HOSTILE if number % 2 else None,
                 "sentence": f"billing takes 400 ms a message {HOSTILE}",
