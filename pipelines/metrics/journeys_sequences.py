@@ -29,14 +29,10 @@ candidates AS (
     FROM message m LEFT JOIN identified i ON i.stream_id = m.stream_id AND i.stream_offset = m.stream_offset
     WHERE i.stream_id IS NULL AND NOT m.repeated AND m.at_ns IS NOT NULL AND m.content_hash IS NOT NULL
 ), lanes AS (
-    SELECT DISTINCT {KEY} FROM taking WHERE lane <> ''
+    SELECT DISTINCT {KEY} FROM taking
 ), offered AS (
-    SELECT source, destination_name, content_hash, producer, '' AS lane, at_ns, stream_id, stream_offset, octets, alone, early,
-           server_product
-    FROM candidates WHERE destination_name NOT LIKE 'topic/%'
-    UNION ALL
     SELECT c.source, c.destination_name, c.content_hash, c.producer, l.lane, c.at_ns, c.stream_id, c.stream_offset, c.octets, c.alone,
-           false AS early, c.server_product
+           c.early AND l.lane = '' AS early, c.server_product
     FROM candidates c JOIN lanes l ON l.source = c.source AND l.destination_name = c.destination_name
          AND l.content_hash = c.content_hash AND l.producer = c.producer
 ), numbered AS (
@@ -48,7 +44,9 @@ candidates AS (
     SELECT {KEY}, at_ns, step, stream_id, stream_offset, early, server_product,
            CAST(NULL AS BIGINT) AS offered_ns, CAST(NULL AS BIGINT) AS earlier_ns FROM taking
 )"""
-"""The sequences: a step of 1 is a SEND, of -1 a MESSAGE; of 0 one that a broker marks as delivered before without saying which it is."""
+"""The sequences: a step of 1 is a SEND, of -1 a MESSAGE; of 0 one that a broker marks as delivered before without saying which it is.
+
+A SEND that no MESSAGE is like is in none."""
 
 WALK = f"""
 before AS (
