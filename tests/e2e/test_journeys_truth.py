@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -11,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from stompcap.generate.group import FILE_HEADER, RECORD_HEADER, SOURCE, TARGET
+from stompcap.generate.conversation import MS, Conversation, to
+from stompcap.generate.group import EPOCH_NS, FILE_HEADER, RECORD_HEADER, SOURCE, TARGET, Group
 from stompcap.generate.profiles import PASSED_ON, Wanted
 from stompcap.generate.wire import SERVER, SYN
 from stompcap.generate.write import Request, generate
@@ -78,3 +80,44 @@ def test_no_join_is_wrong(case: tuple[str, str, int], tmp_path: Path) -> None:
     assert found.wrong == []
     assert set(found.late_us) <= {0}
     assert found.share >= least, found.by
+
+
+BEATS, EVERY_MS, WAITS_MS = 40, 1_000, 2_500
+
+
+def beats(path: Path, begin_ms: int, end_ms: int) -> None:
+    """A capture of a queue: one SEND a second, all alike, each delivered 2.5 s later; captured between two times, 0 for all."""
+    producer, consumer = (Conversation(Random(number), "beats") for number in range(2))
+    for talk in (producer, consumer):
+        talk.connect(server="RabbitMQ/3.13.7")
+    consumer.subscribe("/queue/beats")
+    begin = max(producer.wire.ns, consumer.wire.ns)
+    for number in range(BEATS):
+        producer.wire.wait_until(begin + number * EVERY_MS * MS)
+        producer.say(True, ("SEND", to("/queue/beats", b"{}"), b"{}"))
+        consumer.wire.wait_until(begin + (number * EVERY_MS + WAITS_MS) * MS)
+        name, row = consumer.message(to("/queue/beats", b"{}"), b"{}")
+        consumer.settle(name, row)
+    path.write_bytes(FILE_HEADER + bytes(Group([talk.session() for talk in (producer, consumer)], spread_ns=0).clone(0)))
+    if end_ms:
+        within = range(EPOCH_NS + begin + begin_ms * MS, EPOCH_NS + begin + end_ms * MS)
+        path.write_bytes(FILE_HEADER + b"".join(one for one in records(path) if seconds_and_ns(one) in within))
+
+
+def seconds_and_ns(record: bytes) -> int:
+    seconds, part = unpack_from("<2I", record)
+    return int(seconds * 10**9 + part)
+
+
+@pytest.mark.parametrize(("begin_ms", "end_ms", "told"), [
+    (0, 0, {("ordered", "2.5"): BEATS}),
+    (9_900, 34_600, {("ambiguous", None): 25}),
+], ids=["all of it", "the middle of it"])  # fmt: skip
+def test_what_waited_before_the_capture_is_joined_with_nothing_behind(
+    begin_ms: int, end_ms: int, told: dict[Any, int], tmp_path: Path
+) -> None:
+    """The middle of it begins with a SEND, and has as many as MESSAGEs: each would be joined with one that came two seconds later."""
+    beats(tmp_path / "beats.pcap", begin_ms, end_ms)
+    _, rows = journeys_of([str(tmp_path / "beats.pcap")])
+    found = [(row["joined_by"], row["residence_us"] and f"{row['residence_us'] / 10**6:.1f}") for row in rows if row["message_ns"]]
+    assert Counter(found) == told

@@ -45,7 +45,8 @@ def joined(tables: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, int], tup
         for row in marked:
             earlier, can = [one for one in counted if 0 <= row["first_ns"] - one["first_ns"] <= H], possible(row, offers)
             sure = not {key(one) for one in earlier} & doubted if earlier else time(row) > early[row["stream_id"]]
-            same = len(can) == 1 and (can[0]["own_id"] or (sure and len(earlier) <= 1 and all(time(one) >= can[0]["at"] for one in earlier)))
+            sure &= len(earlier) <= 1 and all(time(one) >= can[0]["at"] for one in earlier if can)
+            same = len(can) == 1 and (can[0]["own_id"] or sure)
             found[key(row)] = (alone(row, offers, holes, frames) if same else None) or ambiguous(row, offers)
     for row_key, head in heads.items():
         found[row_key] = found[head[0]] if head else ("none", None)
@@ -72,7 +73,7 @@ def walk(
     found: dict[tuple[str, int], tuple[str, tuple[str, int] | None]], inherited: bool,
 ) -> None:
     """Judge the messages of a chain: bursts begin and end with nothing waiting, but where some `inherited` what waited before."""
-    endless, excess = time(chain[-1]) - time(chain[0]) > 2 * H, False
+    vague = inherited or time(chain[-1]) - time(chain[0]) > 2 * H
     burst, bursts, waiting = (list[Any](), list[Any]()), list[tuple[list[Any], list[Any]]](), 0
     for row in chain:
         if "at" in row:
@@ -85,16 +86,16 @@ def walk(
                 bursts.append(burst)
                 burst = [], []
         else:
-            excess = True
+            vague = True
     of_one = [pair for pair in bursts if len({sent["stream_id"] for sent in pair[0]}) == 1]
     partner = {key(got): sent for sents, gots in of_one for sent, got in zip(sents, gots, strict=True)}
     for row in chain:
         if "at" in row:
             continue
         sent, verdict = partner.get(key(row)), alone(row, offers, holes, frames)
-        if verdict and (not (endless or excess or inherited) or is_distinct(row, offers)):
+        if verdict and (not vague or is_distinct(row, offers)):
             found[key(row)] = verdict
-        elif sent and not verdict and not (endless or excess or inherited) and time(row) - time(sent) <= H and not lost(row, sent, holes, frames):
+        elif sent and not verdict and not vague and time(row) - time(sent) <= H and not lost(row, sent, holes, frames):
             found[key(row)] = "ordered", key(sent)
         else:
             found[key(row)] = ambiguous(row, offers)

@@ -106,7 +106,9 @@ def bring(lake: str, traffic: Traffic) -> None:
 
 happened = st.one_of(sends, gots, sends, gots, holes)
 spread = st.tuples(happened, st.integers(0, 30)).map(lambda pair: (pair[0][0], pair[0][1] + pair[1] * 3600, *pair[0][2:]))
-history = st.lists(st.tuples(st.lists(spread, max_size=5), st.sets(st.integers(0, 11), max_size=1), st.integers(0, 3), since_before), max_size=5)
+history = st.lists(
+    st.tuples(st.lists(spread, max_size=5), st.sets(st.integers(0, 11), max_size=1), st.integers(0, 3), since_before), max_size=5
+)
 
 
 @pytest.mark.slow
