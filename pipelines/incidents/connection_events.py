@@ -156,6 +156,6 @@ ERRORS = f"""
            e.stream_offset
     {_ENDS} LEFT JOIN (SELECT stream_id, min(first_ns) AS first_ns, min(stream_offset) AS stream_offset FROM frames
                        WHERE command = 'ERROR' AND direction = 's2c' GROUP BY stream_id) e ON e.stream_id = s.stream_id
-    WHERE s.error_message IS NOT NULL AND s.outcome <> 'refused' AND s.cause NOT IN ('broker_stop', 'idle_cut')
+    WHERE s.error_message IS NOT NULL AND s.outcome <> 'refused' AND s.cause NOT IN ('broker_stop', 'idle_cut', 'heartbeat_client')
       AND {_ENDED} IS NOT NULL"""
 """Sessions that got an ERROR, by what it says, at the time of the first: RabbitMQ goes on after some."""

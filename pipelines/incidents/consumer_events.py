@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from pipelines.incidents.consumer_minutes import AGAIN, AGAIN_SHARE, DAY_MINUTES, DELIVERED, MANY_CONNECTIONS, MINUTE_NS
 from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
+from pipelines.incidents.leaps import leapt_ns
 from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
-from stompcap.tables.consumers import CONSUMER_STALLS
+from stompcap.tables.consumers import CONSUMER_STALLS, STALLED_S
 from stompcap.tables.outcomes import NOT_SETTLED
 
-STALLED_TIMES = 10
-"""A stall is so many times what the consumer usually takes for a message, or more."""
+STALLED_TIMES, WHOLE = 10, 0.9
+"""A stall is so many times what the consumer usually takes for a message, or more. Where nothing at all was captured for that share of it,
+a clock may have leapt, of which nobody speaks."""
 
 LEFT, LEFT_SESSIONS, LEFT_WITHIN_S, LIVED_S = 10, 3, 3600, 120
 """So many messages left by sessions of a client that ended in so many minutes within so many seconds; shorter sessions are a loop.
@@ -49,8 +51,12 @@ SLOW = f"""
     GROUP BY m.source, m.subject_kind, m.subject, m.server_product, m.destination_name, m.minute, m.service_us, m.usual_us"""
 """Minutes in which a consumer took much longer for a message than before; with what its destination suffered."""
 
+_ALL_SILENT = f"""t.ended_by IN ('ack', 'nack') AND EXISTS (
+               SELECT 1 FROM holes h WHERE h.source = p.source AND h.begin_ns >= t.begin_ns AND h.end_ns <= t.end_ns
+               AND h.end_ns - h.begin_ns >= {WHOLE} * (t.end_ns - t.begin_ns))"""
 STALLED = f"""
-    SELECT {_OF_SESSION}, coalesce(t.destination, '') AS what, t.ended_by AS text, t.begin_ns,
+    SELECT {_OF_SESSION}, coalesce(t.destination, '') AS what,
+           CASE WHEN {_ALL_SILENT} THEN 'silence' ELSE t.ended_by END AS text, t.begin_ns,
            CASE WHEN t.ended_by IN ('ack', 'nack') THEN t.end_ns WHEN t.ended_by <> 'capture_end' THEN n.back_ns END AS end_ns,
            greatest(t.held, t.in_flight) AS messages, t.stalled_ms / 1e3 AS amount, t.stream_id, {NO_TEXT} AS direction,
            CAST(NULL AS BIGINT) AS stream_offset, t.destination_name, u.usual_us / 1e6 AS before,
@@ -64,13 +70,23 @@ STALLED = f"""
                GROUP BY t.stream_id, t.begin_ns) n
     ON n.stream_id = t.stream_id AND n.begin_ns = t.begin_ns
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, sum(m.backlog_change) AS backlog
-               FROM held t JOIN by_minute m ON m.source = t.source
-               AND m.destination_name = t.destination_name AND m.minute >= floor(t.begin_ns / {MINUTE_NS}.0)
+               FROM held t JOIN sessions s ON s.stream_id = t.stream_id JOIN by_minute m ON m.source = t.source
+               AND m.destination_name = t.destination_name
+               AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
+               AND m.minute >= floor(t.begin_ns / {MINUTE_NS}.0)
                AND (m.minute <= floor(t.end_ns / {MINUTE_NS}.0) OR t.ended_by NOT IN ('ack', 'nack'))
                GROUP BY t.stream_id, t.begin_ns) b ON b.stream_id = t.stream_id AND b.begin_ns = t.begin_ns
     WHERE NOT t.uncertain AND u.usual_us IS NOT NULL AND t.stalled_ms >= {STALLED_TIMES} * u.usual_us / 1e3
       AND t.ended_by <> 'unsubscribe' AND (t.ended_by IN ('ack', 'nack') OR t.stream_id NOT IN (SELECT stream_id FROM cuts))"""
 """Times in which a consumer with messages in flight, which had settled some before, settled none; until one consumes there again."""
+
+STILL = f"""
+    SELECT * FROM (SELECT t.* REPLACE (t.stalled_ms - CAST(floor({leapt_ns("t.source", "t.begin_ns", "t.end_ns")} / 1e6) AS BIGINT)
+                                       AS stalled_ms) FROM pauses t) without_leaps
+    WHERE stalled_ms > 1000 * {STALLED_S} AND NOT EXISTS (
+        SELECT 1 FROM streams p JOIN leaps l ON l.source = p.source AND l.begin_ns >= p.last_ns
+        WHERE p.stream_id = without_leaps.stream_id AND p.close_kind = 'open' AND p.final AND l.end_ns <= without_leaps.end_ns)"""
+"""Pauses of consumers, without the leaps of clocks in them; not those of connections that seem to end in a leap of a day."""
 
 HELD = """
     SELECT t.*, h.held, h.destination_name FROM still t LEFT JOIN (
@@ -134,6 +150,7 @@ GONE = f"""
                FROM ends s JOIN streams p ON p.stream_id = s.stream_id
                JOIN (SELECT DISTINCT stream_id, destination_name FROM subscriptions) o ON o.stream_id = s.stream_id
                JOIN by_minute m ON m.source = p.source AND m.destination_name = o.destination_name
+               AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
                WHERE s.cause = 'heartbeat_client' AND m.minute >= floor(s.closed_ns / {MINUTE_NS}.0)
                GROUP BY s.stream_id, o.destination_name) b
     ON b.stream_id = s.stream_id AND b.destination_name = u.destination_name
@@ -210,6 +227,6 @@ REDELIVERY_LOOP = f"{_REPEATED} AND c.contents > {FEW_CONTENTS}"
 POISON_MESSAGE = f"{_REPEATED} AND c.contents <= {FEW_CONTENTS}"
 """The same, of few messages: one that no consumer can take."""
 
-CTES = {"subscribing": SUBSCRIBING, "acknowledged": ACKNOWLEDGED, "still": CONSUMER_STALLS.of(), "held": HELD,
+CTES = {"subscribing": SUBSCRIBING, "acknowledged": ACKNOWLEDGED, "pauses": CONSUMER_STALLS.of(), "still": STILL, "held": HELD,
         "acknowledged_minutes": ACKNOWLEDGED_MINUTES, "holders": HOLDERS, "usual_before": USUAL_BEFORE, "usual": USUAL, "stalled": STALLED,
         "lost_consumers": GONE}  # fmt: skip

@@ -55,6 +55,10 @@ CONSUMER_MINUTES = f"""
     WHERE d.delivered_ns > 0
     GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}"""
 
+REDELIVERING = f"""
+    SELECT source, destination_name, minute FROM consumer_minutes
+    WHERE redelivered >= {AGAIN} AND redelivered >= {AGAIN_SHARE} * messages"""
+
 CONSUMER_PAST = f"""
     SELECT *, min(CASE WHEN measured >= {LEAST_MESSAGES} THEN service_us END) OVER past AS best_us,
            count(CASE WHEN measured >= {LEAST_MESSAGES} THEN 1 END) OVER past AS past_minutes,
@@ -124,5 +128,5 @@ BY_MINUTE = f"""
 """Table destination_minutes with minutes since the epoch, which are told once: what a calendar says is dear. Rows of
 connections whose broker is not known are of the one that the destination is otherwise seen at."""
 
-CTES = {"by_minute": BY_MINUTE, "consumer_minutes": CONSUMER_MINUTES, "consumer_past": CONSUMER_PAST, "young_slow": YOUNG_SLOW,
-        "at_first": AT_FIRST, "still_slow": STILL_SLOW, "slow_minutes": SLOW_MINUTES}  # fmt: skip
+CTES = {"by_minute": BY_MINUTE, "consumer_minutes": CONSUMER_MINUTES, "redelivering": REDELIVERING, "consumer_past": CONSUMER_PAST,
+        "young_slow": YOUNG_SLOW, "at_first": AT_FIRST, "still_slow": STILL_SLOW, "slow_minutes": SLOW_MINUTES}  # fmt: skip

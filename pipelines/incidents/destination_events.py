@@ -54,10 +54,11 @@ DESTINATION_PAST = f"""
 EXPLAINED = f"""
     SELECT source, destination_name, minute FROM slow_minutes WHERE slow OR most_connections >= {MANY_CONNECTIONS}
     UNION SELECT source, destination_name, minute FROM instances
+    UNION SELECT source, destination_name, minute FROM redelivering
     UNION SELECT t.source, t.destination_name, CAST(floor(t.begin_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t
     UNION SELECT t.source, t.destination_name, CAST(floor(t.end_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t
 """
-"""Minutes of destinations in which a consumer is the reason: it is slow, stalled, or in a loop."""
+"""Minutes of destinations in which a consumer is the reason: it is slow, stalled, in a loop, or gets again what it gives back."""
 
 
 def _around(relation: str, minute: str) -> str:

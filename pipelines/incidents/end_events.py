@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS, many
+from pipelines.incidents.leaps import leapt_ns
 from pipelines.incidents.who import BROKER, SUBJECT, SUBJECT_KIND
 
 SILENT_S, AS_LONG = 5, 1.02
@@ -77,7 +78,8 @@ LATE_BEATS = many(f"""
            {NO_TEXT} AS text, v.gap_start_ns AS begin_ns, v.gap_end_ns AS end_ns, 0 AS messages, v.ratio AS amount, v.stream_id,
            v.direction, CAST(NULL AS BIGINT) AS stream_offset
     FROM heartbeat_violations v JOIN sessions s ON s.stream_id = v.stream_id JOIN streams p ON p.stream_id = v.stream_id
-    WHERE v.severity <> 'late' AND v.excused IS NULL AND v.ended_by IN ('data', 'heartbeat')""", LATE, LATE_WITHIN_S)  # fmt: skip
+    WHERE v.severity <> 'late' AND v.excused IS NULL AND v.ended_by IN ('data', 'heartbeat')
+      AND {leapt_ns("p.source", "v.gap_start_ns", "v.gap_end_ns")} = 0""", LATE, LATE_WITHIN_S)  # fmt: skip
 """Silences much longer than agreed on, behind which the connection went on."""
 
 IDLES = f"""

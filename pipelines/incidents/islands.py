@@ -19,6 +19,7 @@ from pipelines.incidents import (
     destination_events,
     end_events,
     instance_events,
+    leaps,
     silent_brokers,
     wire_events,
 )
@@ -94,10 +95,9 @@ def _joined(kinds: Sequence[Kind]) -> str:
 
 def _relations(sql: str) -> dict[str, str]:
     """The relations that a query names, each behind those that it names itself."""
-    every = {"ends": VIEWS["session_ends"].of(), "stops": end_events.STOPS, "idles": end_events.IDLES, **connection_events.CTES,
-             **consumer_minutes.CTES,
-             **cut_events.CTES, **wire_events.CTES, **consumer_events.CTES, **instance_events.CTES, **destination_events.CTES,
-             **silent_brokers.CTES}  # fmt: skip
+    every = {**leaps.CTES, "ends": VIEWS["session_ends"].of(), "stops": end_events.STOPS, "idles": end_events.IDLES,
+             **connection_events.CTES, **consumer_minutes.CTES, **cut_events.CTES, **wire_events.CTES,
+             **consumer_events.CTES, **instance_events.CTES, **destination_events.CTES, **silent_brokers.CTES}  # fmt: skip
     found: list[str] = []
     for name in reversed(every):
         if re.search(rf"\b(FROM|JOIN) {name}\b", " ".join([sql, *(every[one] for one in found)])):

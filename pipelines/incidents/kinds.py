@@ -79,7 +79,7 @@ KINDS = (
     Kind("capture_tls", rules.CLOSED_TLS, DAY, frame=None),
 )
 TABLES = (
-    "captures", "streams", "sessions", "subscriptions", "deliveries", "sends", "transactions", "frames", "destination_minutes",
-    "heartbeats", "heartbeat_violations", "stalls", "compliance", "compliance_findings", "rules", "transports",
+    "captures", "streams", "sessions", "subscriptions", "deliveries", "sends", "transactions", "frames", "raw_frames",
+    "destination_minutes", "heartbeats", "heartbeat_violations", "stalls", "compliance", "compliance_findings", "rules", "transports",
 )  # fmt: skip
 """Tables that these kinds are told by."""

@@ -12,6 +12,7 @@ from pipelines.incidents import consumer_minutes as minutes
 from pipelines.incidents import cut_events as cuts
 from pipelines.incidents import destination_events as destinations
 from pipelines.incidents import end_events as ends
+from pipelines.incidents import leaps
 from pipelines.incidents import rule_events as rules
 from pipelines.incidents import silent_brokers as silent
 from pipelines.incidents import transaction_events as transactions
@@ -47,6 +48,11 @@ SELECT begin_ts, level, sentence, streams[1] AS look FROM incidents WHERE kind =
 Nothing is said that the tables do not hold. Consumers that speak another protocol, or that the capture point does not see, are not known.
 One cause is said once: a queue that waits for a slow or stalled consumer is part of that consumer's sentence.
 
+A clock that leaps forward, or a machine that sleeps while it captures, is no silence: what was measured across it is unknown. It shows where
+nothing was captured for {leaps.LEAST_S} s or more although {leaps.PARTIES} logins or brokers owed heart-beats, or had sent {leaps.TIMES} messages or
+more in as long a time before without a wish for a RECEIPT, and all went on behind it as if it had not been. Of one alone, or of clients that
+only wait for answers, it cannot be told from a silence.
+
 ## Kinds
 
 Each threshold is compared with what is near in time: a minute with the day before it at most, a refusal with those of the ten minutes around
@@ -73,7 +79,7 @@ def page() -> str:
     told = _of_traffic() | _of_connections() | _of_surroundings()
     gaps = {kind.name: kind.gap_s for kind in KINDS}
     rows = [f"| `{name}` | {' | '.join(says)} | {_quiet(gaps[name])} |" for name, says in told.items()]
-    return "\n".join([_HEAD.format(samples=SAMPLES), *rows, _TAIL])
+    return "\n".join([_HEAD.format(samples=SAMPLES, leaps=leaps), *rows, _TAIL])
 
 
 def _of_traffic() -> dict[str, tuple[str, str, str]]:
@@ -86,7 +92,7 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
         "instance_slow": (
             f"The same of one connection of a login that has several at a destination, against the best of the others in the same minute: {minutes.SLOWER} times, {_ms(minutes.SLOWER_US)} more, in {minutes.NEAR_MINUTES} minutes. It is named by its address, with the port where several share it", "critical", ""),
         "consumer_stalled": (
-            f"A consumer with messages in flight, which had settled some before, settled none for {consumers.STALLED_TIMES} times as long as it usually takes for one (view [`consumer_stalls`](tables.md)); it did not unsubscribe", "critical", ""),
+            f"A consumer with messages in flight, which had settled some before, settled none for {consumers.STALLED_TIMES} times as long as it usually takes for one (view [`consumer_stalls`](tables.md)); it did not unsubscribe", f"critical; warning where nothing at all was captured for {_percent(consumers.WHOLE)} of it, as a clock may have leapt", ""),
         "consumer_gone": ("The broker closed a consumer's connection because its heart-beats did not come; nothing was in flight, else it is stalled. It ends when the destination is subscribed to again", "critical", ""),
         "no_consumer": (
             f"{destinations.UNREAD} messages were sent to a queue within {destinations.UNREAD_MINUTES} minutes, and the lake has neither a SUBSCRIBE to it nor a MESSAGE of it; SENDs of sessions that got an ERROR do not count", "warning",
@@ -97,7 +103,7 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
         "producer_faster": (
             f"{destinations.MORE} times as many SENDs a minute as in the least five minutes of the day before, and a backlog that grows by {destinations.GROWTH} and {_percent(destinations.GROWTH_SHARE)} of the SENDs, in {destinations.GROWTH_MINUTES} minutes; no consumer is slow or stalled. Who sends most is named. Before there are five minutes, the same of ten seconds of {young.MORE_AT_ONCE} SENDs against those of ten minutes before (of {young.LEAST_SLOTS} or more), in {young.SLOW_SLOTS} of them", "critical", ""),
         "backlog": (
-            f"The backlog of a queue grows by {destinations.GROWTH} and {_percent(destinations.GROWTH_SHARE)} of the SENDs a minute, in {destinations.GROWTH_MINUTES} minutes, while messages are consumed; no consumer is known to be slower than before or stalled, and no producer faster: they were always too slow, or there is no past to tell. How busy the busiest consumer is is said", "critical", ""),
+            f"The backlog of a queue grows by {destinations.GROWTH} and {_percent(destinations.GROWTH_SHARE)} of the SENDs a minute, in {destinations.GROWTH_MINUTES} minutes, while messages are consumed; no consumer is known to be slower than before, stalled, or given again what it gave back, and no producer faster: they were always too slow, or there is no past to tell. How busy the busiest consumer is is said", "critical", ""),
         "late_messages": (
             f"Half of a minute's messages were {_ms(destinations.LATE_US)} in the broker, and {destinations.LATER} times as long as in {past}; the consumers are busy, and neither one of them nor a producer is the reason", "warning", ""),
         "broker_slow": (

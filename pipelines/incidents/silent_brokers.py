@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pipelines.incidents.consumer_minutes import MINUTE_NS
 from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
+from pipelines.incidents.leaps import leapt_ns
 from pipelines.incidents.who import BROKER
 
 STILL_US, STILL_TIMES = 2_000_000, 20
@@ -34,7 +35,8 @@ _CONFIRMED_AT_ONCE = f"""
                    x.receipt_us, x.stream_id, x.stream_offset, x.destination_name,
                    CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute
             FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id
-            WHERE x.receipt_us >= {STILL_US}) late
+            WHERE x.receipt_us >= {STILL_US}
+              AND {leapt_ns("p.source", "x.first_ns", "x.first_ns + 1000 * x.receipt_us")} = 0) late
         WINDOW near AS (PARTITION BY source, subject ORDER BY answered_ns
                         RANGE BETWEEN {SECOND_NS} PRECEDING AND {SECOND_NS} FOLLOWING)) c
     JOIN destination_past m ON m.source = c.source AND m.destination_name = c.destination_name AND m.minute = c.minute
@@ -58,7 +60,8 @@ SILENCES = f"""
         FROM answered) a
     JOIN (SELECT source, max(last_ns) AS seen_ns FROM captures GROUP BY source) e ON e.source = a.source
     WHERE a.before >= {SILENT_TIMES} AND coalesce(a.end_ns, e.seen_ns) - a.at_ns
-          >= greatest({SILENT_S * SECOND_NS}, {SILENT_TIMES * BEFORE_S * SECOND_NS} / a.before)"""
+          >= greatest({SILENT_S * SECOND_NS}, {SILENT_TIMES * BEFORE_S * SECOND_NS} / a.before)
+      AND {leapt_ns("a.source", "a.at_ns", "coalesce(a.end_ns, e.seen_ns)")} = 0"""
 """Times in which a broker delivered and confirmed nothing, for much longer than between two answers before."""
 
 ASKED = f"""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pipelines.incidents.consumer_minutes import AGAIN, AGAIN_SHARE, MINUTE_NS
 from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
+from pipelines.incidents.leaps import leapt_ns
 from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
 
 OPEN_S, OPEN_MESSAGES = 60, 10
@@ -14,19 +15,20 @@ OPEN_S, OPEN_MESSAGES = 60, 10
 _OF_SESSION = f"p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
 _SESSION = "JOIN sessions s ON s.stream_id = t.stream_id JOIN streams p ON p.stream_id = t.stream_id"
 _ENDED = "coalesce(t.ended_ns, s.closed_ns, s.last_ns)"
+_LASTED = f"{_ENDED} - t.begun_ns - {leapt_ns('p.source', 't.begun_ns', _ENDED)}"
 _MORE = f"{NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s"
 
 UNCOMMITTED = f"""
     SELECT {_OF_SESSION}, coalesce(x.destination_name, '') AS what, {NO_TEXT} AS text, t.begun_ns AS begin_ns,
            CASE WHEN t.outcome <> 'open' THEN {_ENDED} END AS end_ns, t.sends + t.acks + t.nacks AS messages,
-           ({_ENDED} - t.begun_ns) / 1e9 AS amount, t.stream_id, 'c2s' AS direction, t.begin_offset AS stream_offset,
+           ({_LASTED}) / 1e9 AS amount, t.stream_id, 'c2s' AS direction, t.begin_offset AS stream_offset,
            x.destination_name, CAST(t.sends AS DOUBLE) AS before, {_MORE}
     FROM transactions t {_SESSION} LEFT JOIN (
         SELECT stream_id, transaction, min(destination_name) AS destination_name, min(sent_ns) AS first_ns, max(sent_ns) AS last_ns
         FROM sends WHERE transaction_outcome IN ('open', 'implicitly_aborted') GROUP BY stream_id, transaction
     ) x ON x.stream_id = t.stream_id AND x.transaction = t.transaction AND x.last_ns >= t.begun_ns AND x.first_ns <= {_ENDED}
     WHERE t.outcome IN ('open', 'implicitly_aborted') AND t.sends + t.acks + t.nacks > 0 AND s.gap_octets = 0 AND t.begun_ns > 0
-      AND ({_ENDED} - t.begun_ns >= {OPEN_S * SECOND_NS}
+      AND ({_LASTED} >= {OPEN_S * SECOND_NS}
            OR (t.outcome = 'implicitly_aborted' AND t.sends + t.acks + t.nacks >= {OPEN_MESSAGES}))"""
 """Transactions that nobody commits, or that end with their connection: `before` is how many SENDs they have."""
 

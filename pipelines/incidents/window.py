@@ -28,7 +28,7 @@ DAY_NS = 86_400 * 10**9
 LAST = datetime.datetime.max.replace(tzinfo=datetime.UTC)
 TIMES: dict[str, tuple[str, ...]] = {
     "streams": ("first_ts", "last_ts"), "sessions": ("opened_ts", "last_ts"), "deliveries": ("delivered_ts",), "sends": ("sent_ts",),
-    "transactions": ("begun_ts",), "frames": ("first_ts",),
+    "transactions": ("begun_ts",), "frames": ("first_ts",), "raw_frames": ("first_ts",),
     "destination_minutes": ("minute_ts",), "heartbeat_violations": ("gap_start_ts",), "compliance": ("opened_ts",),
     "compliance_findings": ("found_ts",),
 }  # fmt: skip

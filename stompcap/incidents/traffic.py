@@ -31,13 +31,18 @@ def consumer_stalled(facts: Facts) -> Summary:
     times = f" {facts.events} times, the longest" if facts.events > 1 else ""
     said = f"{facts.name} settled nothing{times} for {seconds(facts.most or 0)} with {counted(facts.messages, 'message')} in flight"
     numbers = (("stalled", "s", facts.before, facts.most), *_waiting(facts))
-    return Summary("critical", f"{said}{_at(facts)}{usual}{since}{waiting}", numbers)
+    words = f"{said}{_at(facts)}{usual}{since}{waiting}"
+    if facts.text == "silence":
+        return Summary("warning", f"{words}; nothing else was captured in that time", numbers,
+                    "a clock that leapt, or a machine that slept, where the capture was taken")  # fmt: skip
+    return Summary("critical", words, numbers)
 
 
 def consumer_gone(facts: Facts) -> Summary:
     """Cut for want of heart-beats."""
-    back = "" if facts.end_ns is None or facts.end_ns <= facts.begin_ns else f"; a consumer was back after {_between(facts)}"
-    who = f"{facts.name} sent no heart-beats, and {facts.broker} closed its connection: a consumer{_at(facts, ' of ')} less"
+    times = f" {facts.events} times" if facts.events > 1 else ""
+    back = "" if times or facts.end_ns is None or facts.end_ns <= facts.begin_ns else f"; a consumer was back after {_between(facts)}"
+    who = f"{facts.name} sent no heart-beats, and {facts.broker} closed its connection{times}: a consumer{_at(facts, ' of ')} less"
     return Summary("critical", f"{who}{back}")
 
 

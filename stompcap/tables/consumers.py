@@ -15,8 +15,8 @@ STALLED_S = 10
 
 FAR_NS = 9223372036854775807  # behind all times
 NO_CLOCKS_DIFFER = "coalesce(p.clock_difference_min_us, 0) <= 0 AND coalesce(p.clock_difference_max_us, 0) >= 0"
-ASKED = f"""SELECT d.stream_id, d.subscription, d.stream_offset, d.delivered_ns, d.settled_ns, d.settlement, d.octets_missing,
-               coalesce(d.settled_ns, {FAR_NS}) AS until_ns, d.network_us, d.consumer_us
+ASKED = f"""SELECT d.stream_id, d.subscription, d.stream_offset, d.delivered_ns, d.settled_ns, d.settle_offset, d.settlement,
+               d.octets_missing, coalesce(d.settled_ns, {FAR_NS}) AS until_ns, d.network_us, d.consumer_us
         FROM {{deliveries}} d WHERE d.ack_mode IN ('client', 'client-individual') AND d.subscription IS NOT NULL
              AND (({SETTLED.sql('d')}) OR ({NOT_SETTLED.sql('d')})) AND d.delivered_ns > 0"""
 
@@ -30,12 +30,12 @@ CONSUMER_STALLS = View(
     WITH asked AS (
         {ASKED}
     ), turns AS (
-        SELECT stream_id, subscription, until_ns, min(delivered_ns) AS first_ns, min(settlement) AS settlement,
+        SELECT stream_id, subscription, until_ns, settle_offset, min(delivered_ns) AS first_ns, min(settlement) AS settlement,
                max(CASE WHEN octets_missing THEN 1 ELSE 0 END) AS missing
-        FROM asked GROUP BY stream_id, subscription, until_ns
+        FROM asked GROUP BY stream_id, subscription, until_ns, settle_offset
     ), lined AS (
-        SELECT *, lag(until_ns) OVER (PARTITION BY stream_id, subscription ORDER BY until_ns) AS before_ns,
-               min(first_ns) OVER (PARTITION BY stream_id, subscription ORDER BY until_ns
+        SELECT *, lag(until_ns) OVER (PARTITION BY stream_id, subscription ORDER BY settle_offset NULLS LAST, until_ns) AS before_ns,
+               min(first_ns) OVER (PARTITION BY stream_id, subscription ORDER BY settle_offset NULLS LAST, until_ns
                                    ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS oldest_ns
         FROM turns
     ), named AS (
@@ -45,7 +45,8 @@ CONSUMER_STALLS = View(
     ), ended AS (
         SELECT l.stream_id, l.subscription, n.destination, greatest(coalesce(l.before_ns, l.oldest_ns), l.oldest_ns) AS begin_ns,
                CASE WHEN l.until_ns < {FAR_NS} THEN l.until_ns WHEN n.open = 0 THEN n.unsubscribed_ns
-                    ELSE coalesce(s.closed_ns, greatest(s.last_ns, e.seen_ns)) END AS end_ns,
+                    ELSE coalesce(s.closed_ns, CASE WHEN p.clock_steps_back > 0 THEN s.last_ns ELSE greatest(s.last_ns, e.seen_ns) END)
+               END AS end_ns,
                CASE WHEN l.until_ns < {FAR_NS} THEN l.settlement WHEN n.open = 0 THEN 'unsubscribe'
                     WHEN s.end_kind = 'disconnect' THEN 'disconnect' WHEN s.closed_ns IS NOT NULL THEN 'close'
                     ELSE 'capture_end' END AS ended_by,

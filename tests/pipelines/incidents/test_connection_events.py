@@ -87,6 +87,9 @@ CASES = {
         kinds.ERRORS, repeated(2, 9, error_message="no [a, 1]", traffic=repeated(2, 9, error_message="no [b]")),
         ["login billing no x4"],
     ),
+    "ERRORs that say that heart-beats were missed": (
+        kinds.ERRORS, repeated(4, 9, close_cause="heartbeat_client", error_message="no data within 6000ms"), [],
+    ),
     "different ERRORs": (
         kinds.ERRORS, Traffic().session(0, 1, error_message="a").session(2, 3, error_message="b").session(4, 5, error_message="c"),
         ["login billing a x1", "login billing b x1", "login billing c x1"],

@@ -12,7 +12,7 @@ from pipelines.incidents import destination_events as destinations
 from pipelines.incidents import instance_events as instances
 from pipelines.incidents import silent_brokers as silent
 from pipelines.incidents import transaction_events as transactions
-from tests.pipelines.incidents.connections import Traffic, at, told
+from tests.pipelines.incidents.connections import Traffic, at, events, told
 from tests.pipelines.incidents.traffic import QUEUE, consumer, delivered, destination, said_of
 
 STEADY: list[Any] = [20] * 8
@@ -84,6 +84,13 @@ def nacked(number: int) -> Traffic:
     return found
 
 
+def given_back(traffic: Traffic) -> Traffic:
+    """All that was delivered had been before."""
+    for row in traffic.rows["deliveries"]:
+        row["redelivered"] = True
+    return traffic
+
+
 def in_transaction(outcome: str, seconds: float, sends: int, times: int = 1) -> Traffic:
     found = Traffic().session(0, 600, login="shop")
     for number in range(times):
@@ -141,6 +148,7 @@ CASES = {
     "a producer that sends more for ten seconds": (destinations.PRODUCER_FASTER, sending(110, 4), []),
     "a producer that is said is no backlog": (destinations.BACKLOG, GROWS, []),
     "a backlog of which no past is known": (destinations.BACKLOG, minutes([90] * 8, [30] * 8), [f"destination /{QUEUE} {QUEUE} x8"]),
+    "a backlog of what is delivered again and again": (destinations.BACKLOG, given_back(minutes([90] * 8, [30] * 8)), []),
     "a queue that is as it was": (destinations.BACKLOG, minutes(SAME, SAME), []),
     "messages that wait though consumers are idle": (
         destinations.BROKER_SLOW, minutes(SAME, SAME, residence_p50_us=WAITS), ["broker 10.0.0.1:61613 x2"],
@@ -207,3 +215,12 @@ def test_the_order_of_rows_changes_nothing() -> None:
     first = said_of(traffic)
     assert first
     assert all(said_of(traffic, seed) == first for seed in range(3))
+
+
+def test_what_waits_for_a_stalled_consumer_is_of_its_own_broker() -> None:
+    traffic = minutes([20] * 8, [20, 20, 20] + [0] * 5, [20, 20, 20] + [None] * 5)
+    delivered(traffic, 179, 99_000, None, status="unsettled", settlement=None, settled_by=None)
+    other = [row | {"server_product": "Artemis"} for row in traffic.rows["destination_minutes"]]
+    traffic.rows["destination_minutes"] += other
+    [row] = events(traffic, "SELECT * FROM stalled")
+    assert row["backlog"] == 100

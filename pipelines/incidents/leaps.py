@@ -1,0 +1,63 @@
+"""When the clock of a capture point leapt forward, or its machine slept: what was measured across that lasted nobody knows how long.
+
+Times that leap back contradict the order of packets, which connections show (stompcap.tcp.clocks). One that leaps forward looks like a
+silence of all: no broker and no consumer makes those be silent that wait for nobody. Heart-beats, and SENDs for which no RECEIPT is asked,
+come by their sender's clock alone. A leap is a time in which nothing at all was captured, though several parties owed beats, or had sent
+so more than once in as long a time before, and go on behind it as if it had not been. One of a day makes two of a connection. Where a
+window was closed, or octets came again, the network or who reads is the reason.
+"""
+
+# ruff: noqa: S608  the SQL consists of our own constants only
+
+from __future__ import annotations
+
+from pipelines.incidents.flagged import SECOND_NS
+from pipelines.incidents.who import SUBJECT
+
+LEAST_S, PARTIES, TIMES, BEATS = 2, 2, 3, 1.8
+"""A leap takes so many seconds or more, and so many intervals of the heart-beats of so many parties; or they had sent so many times in as
+long a time before it."""
+
+_SECOND = f"CAST(floor({{}} / {SECOND_NS}.0) AS BIGINT)"
+
+HOLES = f"""
+    SELECT source, begin_ns, end_ns FROM (
+        SELECT source, lag(last_ns) OVER (PARTITION BY source ORDER BY second) AS begin_ns, first_ns AS end_ns FROM (
+            SELECT source, second, min(ns) AS first_ns, max(ns) AS last_ns FROM (
+                SELECT p.source, {_SECOND.format("t.ns")} AS second, t.ns
+                FROM (SELECT stream_id, unnest([first_ns, last_ns]) AS ns FROM raw_frames WHERE first_ns > 0) t
+                JOIN streams p ON p.stream_id = t.stream_id
+                UNION ALL SELECT source, {_SECOND.format("ns")}, ns FROM (
+                    SELECT source, unnest([first_ns, last_ns, fin_ns_c2s, fin_ns_s2c, rst_ns]) AS ns FROM streams) WHERE ns > 0) packets
+            GROUP BY source, second) seconds) following
+    WHERE end_ns - begin_ns >= {LEAST_S * SECOND_NS}"""
+"""Times in which no packet of a source is known."""
+
+_BEAT_MS = "CASE WHEN r.direction = 'c2s' THEN s.heartbeat_c2s_ms ELSE s.heartbeat_s2c_ms END"
+_UNASKED = f"""
+    SELECT r.stream_id, r.direction, r.first_ns AS ns, {_BEAT_MS} AS beat_ms
+    FROM raw_frames r JOIN sessions s ON s.stream_id = r.stream_id WHERE r.first_ns > 0 AND {_BEAT_MS} > 0
+    UNION ALL SELECT stream_id, 'c2s', first_ns, NULL FROM sends WHERE receipt IS NULL AND first_ns > 0"""
+
+LEAPS = f"""
+    SELECT source, begin_ns, end_ns FROM (
+        SELECT g.source, g.begin_ns, g.end_ns, p.server_ip, t.direction, t.beat_ms IS NULL AS sends, min_by({SUBJECT}, t.ns) AS subject,
+               count_if(t.ns <= g.begin_ns) AS times, min(CASE WHEN t.ns <= g.begin_ns THEN g.begin_ns - t.ns END) AS quiet_ns,
+               min(CASE WHEN t.ns >= g.end_ns THEN t.ns - g.end_ns END) AS late_ns
+        FROM holes g JOIN ({_UNASKED}) t ON t.ns BETWEEN 2 * g.begin_ns - g.end_ns AND 2 * g.end_ns - g.begin_ns
+        JOIN streams p ON p.stream_id = t.stream_id AND p.source = g.source JOIN sessions s ON s.stream_id = t.stream_id
+        WHERE NOT EXISTS (SELECT 1 FROM stalls z JOIN streams o ON o.stream_id = z.stream_id WHERE o.source = g.source
+                          AND z.kind IN ('zero_window', 'retransmission') AND z.begin_ns < g.end_ns AND z.end_ns > g.begin_ns)
+          AND (t.beat_ms IS NULL OR g.end_ns - g.begin_ns >= {BEATS} * 1000000 * t.beat_ms)
+        GROUP BY g.source, g.begin_ns, g.end_ns, p.client_ip, p.client_port, p.server_ip, p.server_port, t.direction, sends) parties
+    WHERE (NOT sends OR times >= {TIMES}) AND 2 * (quiet_ns + late_ns) <= end_ns - begin_ns
+    GROUP BY source, begin_ns, end_ns
+    HAVING count(DISTINCT CASE WHEN direction = 'c2s' THEN subject ELSE server_ip END) >= {PARTIES}"""
+
+CTES = {"holes": HOLES, "leaps": LEAPS}
+
+
+def leapt_ns(source: str, begin: str, end: str) -> str:
+    """SQL: how much of a time a clock leapt, in nanoseconds."""
+    return f"""coalesce((SELECT CAST(sum(l.end_ns - l.begin_ns) AS BIGINT) FROM leaps l
+                         WHERE l.source = {source} AND l.begin_ns >= {begin} AND l.end_ns <= {end}), 0)"""
