@@ -18,7 +18,7 @@ import numpy as np
 
 from stompcap import extras
 from stompcap.errors import EnvironmentProblem
-from stompcap.kernels_of_wheel import FOLDER, PATTERN
+from stompcap.kernels_of_wheel import FOLDER, PATTERN, lacking
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -107,6 +107,9 @@ def _taken(types: list[str] | tuple[str, ...]) -> list[str]:
 
 @cache
 def _modules() -> list[Any]:
+    """The extension modules; EnvironmentProblem where this processor cannot run them."""
+    if missing := lacking():
+        raise EnvironmentProblem(f"this processor lacks {', '.join(missing)}, which the wheel's kernels need; {extras.command(extras.JIT)}")
     return [import_module(f"stompcap.{path.name.partition('.')[0]}") for path in sorted(FOLDER.glob(PATTERN))]
 
 

@@ -5,8 +5,10 @@ The latter where numba is not installed. This is decided when the package is imp
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
@@ -15,6 +17,9 @@ from types import ModuleType
 FOLDER = Path(__file__).parent
 KERNEL = "stompcap.kernel"
 PATTERN = "_kernels_*.so"
+PROCESSORS = Path("/proc/cpuinfo")
+BEYOND_V2 = ("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe")
+"""What x86-64-v3 (`stompcap.baseline`), which the wheel's kernels are compiled for, has beyond v2, as Linux names it."""
 
 
 class OfWheel:
@@ -29,6 +34,16 @@ class OfWheel:
 def shipped() -> bool:
     """Whether this installation has compiled kernels."""
     return any(FOLDER.glob(PATTERN))
+
+
+def lacking() -> list[str]:
+    """What this processor would need to run them and has not, as far as the system tells: without it the process would be killed."""
+    if os.uname().machine == "x86_64":
+        with suppress(OSError), PROCESSORS.open(encoding="utf-8") as lines:
+            for line in lines:
+                if line.startswith("flags"):
+                    return [name for name in BEYOND_V2 if name not in line.split()]
+    return []
 
 
 def choose() -> None:

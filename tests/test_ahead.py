@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from stompcap import ahead
+from stompcap import ahead, kernels_of_wheel
 from stompcap.errors import EnvironmentProblem
 from stompcap.prepare import extension
 from stompcap.prepare.signatures import listed, read, spell
@@ -61,3 +63,22 @@ def test_every_kernel_that_python_calls_has_a_form_in_the_list() -> None:
     named = {name for name in extension.called_by_python(extension.PACKAGE) if hasattr(extension.found(name), "py_func")}
     assert named <= lines
     assert {f"{one.module}.{one.function}" for one in extension.wanted()} == named
+
+
+@pytest.mark.parametrize(
+    ("flags", "missing"),
+    [("fpu avx avx2 bmi1 bmi2 f16c fma abm movbe sse4_2", []), ("fpu avx f16c sse4_2 abm movbe", ["avx2", "bmi1", "bmi2", "fma"])],
+)
+def test_a_processor_that_would_be_given_what_it_cannot_run_is_told(
+    flags: str, missing: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "cpuinfo"
+    told.write_text(f"processor\t: 0\nmodel name\t: some avx2\nflags\t\t: {flags}\n")
+    monkeypatch.setattr(kernels_of_wheel, "PROCESSORS", told)
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result(("Linux", "", "", "", "x86_64")))
+    assert kernels_of_wheel.lacking() == missing
+    if missing:
+        with pytest.raises(EnvironmentProblem, match=r"lacks avx2, bmi1, bmi2, fma, which .*; run: pip install 'stompcap\[jit\]'"):
+            ahead._modules.__wrapped__()
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result(("Linux", "", "", "", "aarch64")))
+    assert kernels_of_wheel.lacking() == []

@@ -1,4 +1,4 @@
-"""The source with extra `jit`, installed into an environment of another version of Python: it reads a capture as this one does."""
+"""The source, installed into an environment of another version of Python: it reads a capture as this one does."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_another_python_reads_captures_alike(tmp_path: Path) -> None:
         pytest.skip("no other Python is installed that pyproject.toml admits")
     environment = tmp_path / "environment"
     subprocess.run([python, "-m", "venv", environment], check=True)
-    install = ["-m", "pip", "install", "--quiet", "--constraint", str(ROOT / ".ci" / "constraints.txt"), f"{ROOT}[jit]"]
+    install = ["-m", "pip", "install", "--quiet", "--constraint", str(ROOT / ".ci" / "constraints.txt"), str(ROOT)]
     subprocess.run([environment / "bin" / "python", *install], check=True, cwd=tmp_path)
     clean = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     for words in COMMANDS:
