@@ -13,7 +13,7 @@ typer.main.get_command = cache(typer.main.get_command)  # it makes every command
 os.environ.setdefault("STOMPCAP_HASH_KEY", "5b7d4a1f0c9e2e3d8a6b1c2f7e4d5a90")  # so that lakes are equal row for row
 
 # The first call of a compiled kernel takes seconds, and CI machines stall: a deadline would fail tests of sound code.
-settings.register_profile("default", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", max_examples=24, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=2000)
 # CI tries the same examples for the same code: a find there can be repeated; new ones are looked for where people work.
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True, database=None)

@@ -11,7 +11,7 @@ from hypothesis import settings
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 Case = TypeVar("Case")
-STRIDE = 1 if THOROUGH else 11
+STRIDE = 1 if THOROUGH else 17
 """How far apart the commits are at which a run is killed, where tests go through all of them."""
 
 

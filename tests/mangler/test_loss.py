@@ -40,7 +40,7 @@ def check(name, packaging, whole, folder):
     assert not lines, "\n".join(lines[:30])
 
 
-@pytest.mark.parametrize(("name", "packaging"), in_turn(SOME, HOLES, 2))
+@pytest.mark.parametrize(("name", "packaging"), in_turn(SOME, HOLES, 3))
 def test_nothing_is_invented(name, packaging, whole, tmp_path):
     check(name, HOLES[packaging], whole, tmp_path)
 

@@ -57,6 +57,6 @@ def test_no_connection_falls_apart_and_nothing_is_invented(name, early_ns, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "words"), in_turn(RECORDED, LOSSES, 1 if THOROUGH else 3))
+@pytest.mark.parametrize(("name", "words"), in_turn(RECORDED, LOSSES, 1 if THOROUGH else 5))
 def test_no_connection_of_any_recording_falls_apart(name, words, tmp_path):
     check(name, *LOSSES[words], tmp_path)

@@ -149,7 +149,7 @@ def in_shape(shape: Shape, folder: Path) -> list[list[Path]]:
 
 
 @pytest.mark.parametrize("words", [
-    pytest.param(words, marks=[ALONE] if words == "rotated, a step back of an hour, in four runs" else []) for words in every(4, list(ALL))
+    pytest.param(words, marks=[ALONE] if words == "rotated, a step back of an hour, in four runs" else []) for words in every(7, list(ALL))
 ])  # fmt: skip
 def test_a_lake_of_a_shape_is_that_of_the_recordings(words: str, start: Start, original: Database, tmp_path: Path) -> None:
     shape, steps = ALL[words], "step" in words

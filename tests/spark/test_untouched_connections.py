@@ -21,6 +21,7 @@ from stompcap.lake.paths import OPEN
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.capture.packaging import Frame, pcap
+from tests.examples import THOROUGH
 from tests.killed import Killed, killed_at, killed_between
 from tests.spark.test_rotated_runs import rows_of
 from tests.tcp.wire import START_NS
@@ -101,7 +102,7 @@ def opened(lake: Path, table: str) -> set[str]:
     return {file.name for file in data_files.of(DeltaTable(str(lake / table))) if file.name.startswith(OPEN)}
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10 if THOROUGH else 3))])
 def test_some_connections_a_run_come_to_the_tables_of_one_run(
     seed: int, run: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,7 +33,7 @@ def frames(found: Lake) -> Counter[tuple[object, ...]]:
 NAMES = ["rabbitmq_vertxtls.pcap", "spring_websocket.pcap", "rabbitmq_wssstompjs.pcap", "activemq_websocket.pcap"]
 
 
-@pytest.mark.parametrize("name", slow_behind(2, NAMES))
+@pytest.mark.parametrize("name", slow_behind(1, NAMES))
 def test_without_the_captures_nothing_is_invented_and_tls_goes_on(name: str, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir(), (tmp_path / "gone").mkdir()
     there, gone = lake(name, tmp_path / "there", kept=True), lake(name, tmp_path / "gone", kept=False)

@@ -9,6 +9,7 @@ import pytest
 from tests.assembly.test_flow import InBlocks, rows
 from tests.e2e.pure import Wire, wire_of
 from tests.e2e.truth import DATA
+from tests.examples import slow_behind
 from tests.mangler.losses import lost
 from tests.mangler.packagings import Packaging
 from tests.mangler.segmentations import smaller
@@ -49,7 +50,7 @@ def test_the_same_octets_give_the_same_tables(stack, tmp_path):
         assert found[name] == expected[name], name
 
 
-@pytest.mark.parametrize("stack", STACKS[:3], ids="+".join)
+@pytest.mark.parametrize("stack", slow_behind(1, STACKS[:3]), ids="+".join)
 @pytest.mark.parametrize("change", [smaller(50), lost(0.05, 2)], ids=["records in several segments", "lost"])
 def test_blocks_change_nothing(stack, change, tmp_path):
     found = wire("rabbitmq_heartbeats.pcap", tmp_path, wrapped(*stack), change)

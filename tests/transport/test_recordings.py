@@ -163,7 +163,7 @@ def octets_in(lake: Lake) -> Iterator[tuple[str, bytes]]:
                 yield f"{name}.{column}", b"\0".join(table.column(column).drop_null().to_pylist())
 
 
-@pytest.mark.parametrize("name", [*NAMES, FALLBACK])
+@pytest.mark.parametrize("name", slow_behind(6, [FALLBACK, *NAMES]))
 def test_no_credential_and_no_key_is_in_tables_or_states(name: str) -> None:
     lake = Lake(options_of(name))
     lake.run([capture_of(name)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +32,21 @@ def streams(lake: Path) -> list[str]:
     return sorted(lakes.small(str(lake), "streams", ["stream_id"]).column("stream_id").to_pylist())
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Path:
-    """One of which an open connection was forgotten by its login, and another was not."""
-    lake = tmp_path / "lake"
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake of which an open connection was forgotten by its login, and another was not, to copy."""
+    lake = tmp_path_factory.mktemp("lakes") / "lake"
     make(lake, [])
     for one in (LOGIN, OTHER):
         add(lake, one, syn_seen=True)
         lakes.append(str(lake), "sessions", table("sessions", [one.row("sessions")]), [one.name], "run")
     assert forgotten(lake, Criteria(login="alice")).connections == 1
     return lake
+
+
+@pytest.fixture
+def lake(template: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(template, tmp_path / "lake"))
 
 
 def test_what_comes_later_goes(lake: Path) -> None:
