@@ -29,14 +29,16 @@ _read: dict[str, tuple[tuple[int, int], KeyLog]] = {}
 
 
 def of_task(named: Sequence[str], captures: Sequence[str]) -> KeyLog:
-    """The secrets of these key logs, and before them those in the captures. What cannot be read has none: the command has said so."""
+    """The secrets of these key logs, and before them those in the captures. Key logs that this host cannot read are counted."""
     found, behind = [], _are_small(captures)
     for path in captures:
         with suppress(CaptureError, OSError):
             found.append(_cached(path, capture=True, behind=behind))
     for name in named:
-        with suppress(CaptureError):
+        try:
             found.append(of_files([name]))
+        except CaptureError:
+            found.append(KeyLog(unread=1))
     return reduce(or_, found, NO_KEYS)
 
 

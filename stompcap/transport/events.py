@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from stompcap.tables.words import TRANSPORT_EVENTS
 HANDSHAKE, PING, PONG, CLOSE, ALERT, KEY_UPDATE, SOCKJS_HEARTBEAT, UNREADABLE = TRANSPORT_EVENTS
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """What one unit of a layer said.
 
     stream   the stream's number
@@ -43,12 +42,12 @@ Events = tuple[Event, ...]
 
 def of_layer(events: Events, depth: dict[int, int]) -> Events:
     """The same, as the layers say it that lie so deep in their streams."""
-    return tuple(replace(one, layer=depth[one.stream] + one.layer) for one in events)
+    return tuple(one._replace(layer=depth[one.stream] + one.layer) for one in events)
 
 
 def moved(events: Events, rows: I64) -> Events:
     """The same with other numbers of rows."""
-    return tuple(replace(one, row=int(rows[one.row])) for one in events)
+    return tuple(one._replace(row=int(rows[one.row])) for one in events)
 
 
 def columns_of(events: Sequence[Event]) -> tuple[I64, I8, I64]:

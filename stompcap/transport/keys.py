@@ -39,10 +39,14 @@ Secrets = Mapping[tuple[str, bytes], bytes]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KeyLog:
-    """Secrets by label and client random, or the id of a session, and how many lines were none that a key log has."""
+    """Secrets by label and client random, or the id of a session, and how many lines were none that a key log has.
+
+    `unread` are key logs that were named, and could not be read where the secrets are needed.
+    """
 
     secrets: Secrets = field(default_factory=lambda: MappingProxyType({}))
     malformed: int = 0
+    unread: int = 0
 
     @staticmethod
     def of(text: bytes) -> KeyLog:
@@ -65,7 +69,8 @@ class KeyLog:
 
     def __or__(self, other: KeyLog) -> KeyLog:
         """Both; where they differ the other counts."""
-        return KeyLog(MappingProxyType({**self.secrets, **other.secrets}), self.malformed + other.malformed)
+        secrets = MappingProxyType({**self.secrets, **other.secrets})
+        return KeyLog(secrets, self.malformed + other.malformed, self.unread + other.unread)
 
     def __bool__(self) -> bool:
         return bool(self.secrets)

@@ -18,6 +18,7 @@ from stompcap.codes import HIGH, LOW, NOBODY, PROTOCOL_OTHER, TRANSPORT_SOCKJS
 from stompcap.columns import I64, Bools, Octets
 from stompcap.stomp import grammar
 from stompcap.stomp.delimiter_io import FRAME_LIMIT, Runs
+from stompcap.transport.ahead import Ahead
 from stompcap.transport.carried import Carried
 from stompcap.transport.deflate import as_array, tells_secrets
 from stompcap.transport.direction import OFFSET, UNSURE, Direction
@@ -142,11 +143,11 @@ class SockJs:
 
     def read(self, below: Carried, streams: I64, before: Sequence[Arrays | None]) -> tuple[Carried, Sequence[Arrays]]:
         """What the strings of messages are."""
-        pairs = []
+        pairs, ahead = [], Ahead(below, streams)
         for stream, one in zip(streams.tolist(), before, strict=True):
             pair = [Side(stream, LOW), Side(stream, HIGH)]
             for side in pair:
-                self._read(below, side, one)
+                self._read(below, ahead, side, one)
             pairs.append(pair)
         synced = np.array([[bool(side.numbers[TRUE_BEGINNING]) for side in pair] for pair in pairs], np.bool_).reshape(-1, 2)
         found = put_together(below, streams, [[side.given for side in pair] for pair in pairs], synced)
@@ -155,7 +156,7 @@ class SockJs:
                 for pair in pairs]  # fmt: skip
         return found.telling(events), kept
 
-    def _read(self, below: Carried, side: Side, before: Arrays | None) -> None:
+    def _read(self, below: Carried, ahead: Ahead, side: Side, before: Arrays | None) -> None:
         """Read what came of a direction."""
         if before is None:
             side.numbers[TRUE_BEGINNING] = below.synced[side.stream, side.side]
@@ -163,8 +164,7 @@ class SockJs:
         else:
             side.numbers, side.raw = before["numbers"][side.side].copy(), before[f"raw {side.side}"].tobytes()
         begin, end = below.bounds[2 * side.stream + side.side :][:2].tolist()
-        stretches = below.stretches.take(slice(begin, end))
-        side.begin(stretches, below.read(stretches))
+        side.begin(below.stretches.take(slice(begin, end)), ahead.read(begin, end))
         side.read()
         missing = int(below.octets[side.stream, side.side]) - side.reached
         if below.final[side.stream] and missing > 0:

@@ -17,6 +17,7 @@ from stompcap.columns import I64, Bools, Octets
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.tcp.join import end_to_end
 from stompcap.transport import tls_connection, tls_state, tls_summary
+from stompcap.transport.ahead import Ahead
 from stompcap.transport.carried import Carried
 from stompcap.transport.events import Event
 from stompcap.transport.keys import NO_KEYS
@@ -70,11 +71,11 @@ class Tls:
     def read(self, below: Carried, streams: I64, before: Sequence[Arrays | None]) -> tuple[Carried, Sequence[Arrays]]:
         """What the records carry."""
         kept, lengths, opened = list[Arrays](), np.zeros((len(streams), 2), np.int64), list[_Opened]()
-        events = list[Event]()
+        events, ahead = list[Event](), Ahead(below, streams)
         for number, (stream, one) in enumerate(zip(streams.tolist(), before, strict=True)):
             connection = Connection.of(one, below.keys())
             sides = [Side.of(one, connection, side, synced=bool(below.synced[stream, side])) for side in (LOW, HIGH)]
-            _walk(below, stream, connection, sides)
+            _walk(below, stream, connection, sides, ahead)
             for side in sides:
                 mine = _Opened.of(below, stream, side)
                 if mine is not None:
@@ -127,12 +128,12 @@ def _records(first: Octets) -> bool:
     return bool(whole or (at == 0 and len(first) > HEAD))
 
 
-def _walk(below: Carried, stream: int, connection: Connection, sides: Sequence[Side]) -> None:
+def _walk(below: Carried, stream: int, connection: Connection, sides: Sequence[Side], ahead: Ahead) -> None:
     """Read what came of both sides. One may wait for the other's hello; where that cannot come any more it does not."""
     expected = below.expected is None or bool(below.expected[stream])
     asked = expected or connection.random is not None or connection.may_guess()
     sides[0].other, sides[1].other = sides[1], sides[0]
-    pieces = [_pieces(below, stream, side.side, side.came) for side in sides]
+    pieces = [_pieces(below, stream, side.side, side.came, ahead, all_of_it=asked) for side in sides]
     for side in sides:
         side.patient = True
     if not asked and not connection.unwalked:
@@ -168,7 +169,7 @@ def _rounds(sides: Sequence[Side]) -> None:
         pass
 
 
-def _pieces(below: Carried, stream: int, side: int, came: int) -> Iterator[tuple[int, bytes]]:
+def _pieces(below: Carried, stream: int, side: int, came: int, ahead: Ahead, *, all_of_it: bool) -> Iterator[tuple[int, bytes]]:
     """The octets of a side behind those that came: how many are missing before them, and some of them; first few of them."""
     begin, end = below.bounds[2 * stream + side : 2 * stream + side + 2].tolist()
     mine = below.stretches.take(slice(begin, end))
@@ -185,7 +186,7 @@ def _pieces(below: Carried, stream: int, side: int, came: int) -> Iterator[tuple
         count = max(int(np.searchsorted(octets, most, "right")), 1)
         count = min(count, int(np.searchsorted(group, group[at], "right")) - at)
         hole = int(holes[at])
-        yield hole, below.read(mine.take(slice(at, at + count))).tobytes()
+        yield hole, ahead.read(begin + at, begin + at + count, alone=not all_of_it).tobytes()
         at, most = at + count, AT_ONCE
 
 
@@ -219,9 +220,11 @@ class _Opened:
         given = side.given
         if not given.octets:
             return None
-        lengths, hidden = np.array([len(one) for one in given.octets]), np.array(given.hidden)
-        unsure = np.array(given.unsure)
-        row, order = _lookup(below, stream, side.side, np.array(given.begins), np.array(given.ends))
+        lengths = np.fromiter(map(len, given.octets), np.int64, len(given.octets))
+        hidden, unsure = np.zeros(lengths.size, np.int64), np.zeros(lengths.size, np.bool_)
+        for record, (octets, by_guess) in given.hidden.items():
+            hidden[record], unsure[record] = octets, by_guess
+        row, order = _lookup(below, stream, side.side, np.concatenate(given.begins), np.concatenate(given.ends))
         ends = np.cumsum(lengths)
         chunk = (ends - lengths) // TOGETHER
         chunk = np.cumsum(np.diff(chunk, prepend=chunk[0]) != 0)

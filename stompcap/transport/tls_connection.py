@@ -19,7 +19,7 @@ from stompcap.transport.keys import HANDSHAKE as HANDSHAKE_SECRETS
 from stompcap.transport.keys import MASTER, SESSION, KeyLog, digest
 from stompcap.transport.state import Arrays
 from stompcap.transport.tls_hello import TLS_1_2, TLS_1_3, Hello
-from stompcap.transport.tls_keys import Opener, Opener13, openers_1_2, suites_of, updated
+from stompcap.transport.tls_keys import Opener, Opener13, openers_1_2, suites_of
 from stompcap.transport.tls_suites import SUITES_1_2, SUITES_1_3
 
 CLEAR, EARLY, HANDSHAKE, APPLICATION = range(4)
@@ -45,7 +45,7 @@ class Connection:
     ech        whether the client's hello has an encrypted one inside, whose random the key log has
     unwalked   nobody asks for its records: they are not looked at
     guessed    whether a tag has told the random, where no hello did
-    logged     whether there was a key log, and a second bit: whether that has secrets of it
+    logged     bits: whether there was a key log, whether that has secrets of it, and whether one that was named could not be read
     """
 
     keys: KeyLog
@@ -154,6 +154,9 @@ class Connection:
         if phase == CLEAR or not self.hellos or self.client == NOBODY:
             return None
         if self.version == TLS_1_3:
+            before = self._openers.get((side, phase - 1)) if phase > APPLICATION else None
+            if isinstance(before, Opener13):
+                return before.updated()
             random = self.random
             return None if random is None else opener_1_3(self.keys, random, self.hellos[0][0], int(side != self.client), phase)
         if self.version != TLS_1_2 or phase > min(len(self.digests), len(self.hellos)):
@@ -202,7 +205,7 @@ class Connection:
 
     def kept(self) -> dict[str, np.ndarray[Any, Any]]:
         """What is kept of it: nothing that is not in the clear on the wire."""
-        self.logged = int(bool(self.keys)) | 2 * int(self.random is not None)
+        self.logged = bool(self.keys) | 2 * (self.random is not None) | 4 * bool(self.keys.unread)
         hellos = b"".join(code.to_bytes(2, "big") + bytes((etm,)) + random for code, etm, random in self.hellos)
         texts = {"server_name": self.server_name, "alpn": self.alpn, "offered": "\0".join(self.offered)}
         return {
@@ -238,7 +241,7 @@ def _octets(octets: bytes) -> np.ndarray[Any, Any]:
     return np.frombuffer(octets, np.uint8)
 
 
-def opener_1_3(keys: KeyLog, random: bytes, code: int, role: int, phase: int) -> Opener | None:
+def opener_1_3(keys: KeyLog, random: bytes, code: int, role: int, phase: int) -> Opener13 | None:
     """The keys of the client (role 0) or the server of TLS 1.3 in a phase."""
     suite = SUITES_1_3.get(code)
     if phase == EARLY:
@@ -247,6 +250,7 @@ def opener_1_3(keys: KeyLog, random: bytes, code: int, role: int, phase: int) ->
         secret = keys.secret((HANDSHAKE_SECRETS if phase == HANDSHAKE else APPLICATION_SECRETS)[role], random)
     if suite is None or secret is None:
         return None
+    opener = Opener13(suite, secret)
     for _ in range(APPLICATION, phase):
-        secret = updated(secret, suite)
-    return Opener13(suite, secret)
+        opener = opener.updated()
+    return opener

@@ -6,10 +6,12 @@ A record is opened only if its tag or MAC proves it.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import count
+from functools import cached_property
+from itertools import count, takewhile
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -62,11 +64,6 @@ def expand_label(secret: bytes, label: str, size: int, name: str) -> bytes:
     return out[:size]
 
 
-def updated(secret: bytes, suite: Suite) -> bytes:
-    """The secret behind a KeyUpdate (RFC 8446, 7.2)."""
-    return expand_label(secret, "traffic upd", len(secret), suite.hash)
-
-
 def prf(secret: bytes, label: bytes, seed: bytes, size: int, name: str) -> bytes:
     """The pseudorandom function of TLS 1.2 (RFC 5246, 5)."""
     seed = label + seed
@@ -89,8 +86,22 @@ class Opener13(Opener):
     """The keys that a secret of TLS 1.3 gives (RFC 8446, 7.3)."""
 
     def __init__(self, suite: Suite, secret: bytes) -> None:
-        self.decrypt = _aead(suite, expand_label(secret, "key", suite.key, suite.hash))
-        self.iv = int.from_bytes(expand_label(secret, "iv", 12, suite.hash), "big")
+        self._suite, self._secret = suite, secret
+
+    @cached_property
+    def decrypt(self) -> Callable[[bytes, Buffer, Buffer], bytes]:
+        """Opens a record by nonce, body and head."""
+        return _aead(self._suite, expand_label(self._secret, "key", self._suite.key, self._suite.hash))
+
+    @cached_property
+    def iv(self) -> int:
+        """What the number of a record is combined with."""
+        return int.from_bytes(expand_label(self._secret, "iv", 12, self._suite.hash), "big")
+
+    def updated(self) -> Opener13:
+        """The keys behind a KeyUpdate (RFC 8446, 7.2)."""
+        suite = self._suite
+        return Opener13(suite, expand_label(self._secret, "traffic upd", len(self._secret), suite.hash))
 
     def run(self, octets: bytes, begins: Sequence[int], lengths: Sequence[int], which: range, sequence: int) -> list[bytes]:
         """See Opener."""
@@ -110,6 +121,15 @@ class Opener13(Opener):
             return self.decrypt((self.iv ^ sequence).to_bytes(12, "big"), body, head)
         except InvalidTag:
             return None
+
+
+def unwrapped(plains: list[bytes]) -> tuple[list[bytes], bytes]:
+    """What records of TLS 1.3 carry, and the types of that: each stands behind it, before padding of zeros (RFC 8446, 5.2 and 5.4)."""
+    of = bytes([plain[-1] if plain else 0 for plain in plains])
+    if 0 in of:
+        plains = [plain.rstrip(b"\0") for plain in plains]
+        of = bytes([plain[-1] if plain else 0 for plain in plains])
+    return [plain[:-1] for plain in plains], of
 
 
 class OpenerExplicit(Opener):
@@ -166,32 +186,58 @@ class OpenerChaCha(Opener):
             return None
 
 
+class Mac:
+    """HMAC (RFC 2104) with one key, of no more octets than a block of the hash: what both hashes begin with is reckoned once."""
+
+    def __init__(self, key: bytes, name: str) -> None:
+        self.size = len(key)
+        inner, outer = hashlib.new(name), hashlib.new(name)
+        padded = key.ljust(inner.block_size, b"\0")
+        inner.update(bytes(octet ^ 0x36 for octet in padded))
+        outer.update(bytes(octet ^ 0x5C for octet in padded))
+        self._inner, self._outer = inner.copy, outer.copy
+
+    def of(self, octets: bytes) -> bytes:
+        """The tag of some octets."""
+        inner, outer = self._inner(), self._outer()
+        inner.update(octets)
+        outer.update(inner.digest())
+        return outer.digest()
+
+
 class OpenerCbc(Opener):
     """CBC in TLS 1.2: an IV, what is encrypted, and the MAC within it or, with encrypt-then-MAC, behind it."""
 
     def __init__(self, suite: Suite, key: bytes, mac: bytes, *, encrypt_then_mac: bool) -> None:
-        self.mac, self.hash, self.behind = mac, suite.mac, encrypt_then_mac
+        self.mac, self.behind = Mac(mac, suite.mac), encrypt_then_mac
         self.cipher = algorithms.AES(key)
+
+    def run(self, octets: bytes, begins: Sequence[int], lengths: Sequence[int], which: range, sequence: int) -> list[bytes]:
+        """See Opener. All are decrypted as one chain: what is before the first block of a record is its own IV."""
+        found, mac, size = list[bytes](), self.mac.of, self.mac.size
+        tail = size if self.behind else 0
+        whole = takewhile(lambda at: lengths[at] - tail >= 2 * BLOCK and not (lengths[at] - tail) % BLOCK, which)
+        bodies = [octets[begins[at] : begins[at] + lengths[at] - tail] for at in whole]
+        text, end = Cipher(self.cipher, modes.CBC(bytes(BLOCK))).decryptor().update(b"".join(bodies)), 0
+        for at, body, number in zip(which, bodies, count(sequence), strict=False):
+            begin, end, first = end + BLOCK, end + len(body), begins[at]
+            head, behind = octets[first - HEAD : first], first + lengths[at]
+            if tail and mac(_counted(head, number, len(body)) + body) != octets[behind - tail : behind]:
+                break
+            padding = text[end - 1] + 1
+            if text[max(end - padding, begin) : end] != text[end - 1 : end] * padding:
+                break
+            plain = text[begin : end - padding]
+            if not tail:
+                plain, tag = plain[: len(plain) - size], plain[max(len(plain) - size, 0) :]
+                if mac(_counted(head, number, len(plain)) + plain) != tag:
+                    break
+            found.append(plain)
+        return found
 
     def open(self, head: Buffer, body: Buffer, sequence: int) -> bytes | None:
         """See Opener."""
-        body, size = bytes(body), len(self.mac)
-        if self.behind:
-            body, tag = body[:-size], body[-size:]
-            if len(body) < 2 * BLOCK or hmac.digest(self.mac, _counted(head, sequence, len(body)) + body, self.hash) != tag:
-                return None
-        if len(body) < 2 * BLOCK or len(body) % BLOCK:
-            return None
-        machine = Cipher(self.cipher, modes.CBC(body[:BLOCK])).decryptor()
-        plain = machine.update(body[BLOCK:]) + machine.finalize()
-        padding = plain[-1] + 1
-        if plain[-padding:] != bytes((padding - 1,)) * padding:
-            return None
-        plain = plain[:-padding]
-        if self.behind:
-            return plain
-        plain, tag = plain[: len(plain) - size], plain[max(len(plain) - size, 0) :]
-        return plain if hmac.digest(self.mac, _counted(head, sequence, len(plain)) + plain, self.hash) == tag else None
+        return next(iter(self.run(bytes(head) + bytes(body), (HEAD,), (len(body),), range(1), sequence)), None)
 
 
 def _counted(head: Buffer, sequence: int, size: int) -> bytes:

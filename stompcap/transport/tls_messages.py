@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from stompcap.transport import tls_hello
 from stompcap.transport.events import ALERT as ALERT_EVENT
 from stompcap.transport.events import HANDSHAKE as HANDSHAKE_EVENT
@@ -72,13 +74,10 @@ class Carrying(Direction):
         given = self.given
         if self.unsure and not self.hidden:
             self.hidden = 1
-        given.begins.append(self._at)
-        given.ends.append(end)
-        given.octets.append(plain)
-        given.hidden.append(self.hidden)
-        given.unsure.append(bool(self.unsure and self.hidden))
         if self.hidden:
+            given.hidden[len(given.octets)] = self.hidden, bool(self.unsure)
             self.tell(end, UNREADABLE, self.hidden, HIDDEN[bool(self.unsure)])
+        given.add(np.array([self._at]), np.array([end]), [plain])
         self.hidden = self.unsure = 0
 
     def _alert(self, body: bytes, end: int) -> None:

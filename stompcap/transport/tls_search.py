@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stompcap.transport.tls_connection import ACCEPTED, APPLICATION, CLEAR, EARLY, HANDSHAKE, REFUSED
 from stompcap.transport.tls_hello import TLS_1_3
-from stompcap.transport.tls_keys import HEAD, Buffer, Opener
+from stompcap.transport.tls_keys import HEAD, Buffer, Opener, unwrapped
 from stompcap.transport.tls_messages import Carrying
 from stompcap.transport.tls_records import APPLICATION_DATA
 from stompcap.transport.tls_suites import CBC
@@ -61,8 +61,7 @@ class Searching(Carrying):
         self._proven(phase, sequence)
         kind = kinds[at]
         if self.connection.version == TLS_1_3:
-            plain = plain.rstrip(b"\0")
-            kind, plain = plain[-1] if plain else 0, plain[:-1]
+            (plain,), (kind,) = unwrapped([plain])
         self.carried(kind, plain, end)
         return True
 

@@ -6,15 +6,16 @@ tag that fits proves where a record begins, its number and its keys at once. Not
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
 
+from stompcap.columns import I64
 from stompcap.transport.state import Arrays
 from stompcap.transport.tls_connection import CLEAR, HANDSHAKE, UNKNOWN, Connection
 from stompcap.transport.tls_hello import TLS_1_2, TLS_1_3
-from stompcap.transport.tls_keys import EXPLICIT
+from stompcap.transport.tls_keys import EXPLICIT, unwrapped
 from stompcap.transport.tls_records import APPLICATION_DATA, CHANGE_CIPHER_SPEC, HEAD, MORE, find_head, heads
 from stompcap.transport.tls_search import Searching
 from stompcap.transport.tls_state import NUMBERS
@@ -102,7 +103,7 @@ class Side(Searching):
                 self.slack += -(-self.gap // self._shortest())
                 self.gap = 0
             count, end, why = heads(octets, at, kinds, begins, lengths)
-            done = self._records(kinds[:count].tolist(), begins[:count].tolist(), lengths[:count].tolist())
+            done = self._records(kinds[:count], begins[:count], lengths[:count])
             if done < count:
                 at, self.blocked = int(begins[done]) - HEAD, True
                 break
@@ -175,14 +176,18 @@ class Side(Searching):
 
     # records
 
-    def _records(self, kinds: list[int], begins: list[int], lengths: list[int]) -> int:
+    def _records(self, kinds_: I64, begins_: I64, lengths_: I64) -> int:
         """Take in whole records; returns how many."""
+        kinds, begins, lengths = kinds_.tolist(), begins_.tolist(), lengths_.tolist()
         at, count, view = 0, len(kinds), memoryview(self.held)
+        self._begins, self._ends = begins_ + (self._base - HEAD), begins_ + lengths_ + self._base
         while at < count:
-            if self.phase != CLEAR and not (self.sure or self.slack):
-                at = self._in_sequence(at, kinds, begins, lengths)
-                if at == count:
+            while self.phase != CLEAR and not (self.sure or self.slack) and at < count:
+                before, at = at, self._in_sequence(at, kinds, begins, lengths)
+                if at == before:
                     break
+            if at == count:
+                break
             kind, begin, length = kinds[at], begins[at], lengths[at]
             clear = self.phase == CLEAR and not (self.sure or self.slack) and kind != APPLICATION_DATA
             if (kind in (CHANGE_CIPHER_SPEC, APPLICATION_DATA) or not clear) and self._waits():
@@ -212,46 +217,38 @@ class Side(Searching):
         first, phase, is_1_3 = at, self.phase, self.connection.version == TLS_1_3
         stop = kinds.index(CHANGE_CIPHER_SPEC, at) if is_1_3 and CHANGE_CIPHER_SPEC in kinds[at:] else len(kinds)
         plains = opener.run(self.held, begins, lengths, range(at, stop), self.sequence)
+        if is_1_3:
+            plains, of = unwrapped(plains)
+        else:
+            of = bytes(kinds[at : at + len(plains)])
         while at - first < len(plains) and self.phase == phase:
-            at = self._many(plains, at, first, kinds, begins, lengths)
+            at = self._many(plains, of, at, first)
             if at - first == len(plains):
                 break
-            kind, plain = kinds[at], plains[at - first]
-            if is_1_3:
-                plain = plain.rstrip(b"\0")
-                kind, plain = plain[-1] if plain else 0, plain[:-1]
-            self._at = self._base + begins[at] - HEAD
-            end, at = self._base + begins[at] + lengths[at], at + 1
+            kind, plain = of[at - first], plains[at - first]
+            self._at, end = int(self._begins[at]), int(self._ends[at])
+            at += 1
             self.sequence += 1
             self.carried(kind, plain, end)
         self.records += at - first
         self.opened += at - first
         if at > first:
-            self.reached = self._base + begins[at - 1] + lengths[at - 1]
+            self.reached = int(self._ends[at - 1])
         if opener.explicit and at > first and self.phase == phase:
             self.nonce, self.nonces = self._nonce(self.held[begins[at - 1] :][:EXPLICIT], self.sequence - 1), 1
         return at
 
-    def _many(self, plains: list[bytes], at: int, first: int, kinds: list[int], begins: list[int], lengths: list[int]) -> int:
+    def _many(self, plains: list[bytes], of: bytes, at: int, first: int) -> int:
         """Give out what records carry that are application data, up to one that is not; `first` is the record of the first of `plains`."""
-        some = plains[at - first :] if at > first else plains
-        if self.connection.version == TLS_1_3:
-            kind_of = bytes([plain[-1] if plain else 0 for plain in some])
-            data = len(some) - len(kind_of.lstrip(DATA))
-            found = [plain[:-1] for plain in some[:data]]
-        else:
-            found = some[: next((k for k in range(len(some)) if kinds[at + k] != APPLICATION_DATA), len(some))]
-        count, given, base = len(found), self.given, self._base
-        here: Sequence[int] = range(at, at + count)
+        rest = of[at - first :]
+        count = len(rest) - len(rest.lstrip(DATA))
+        found = plains[at - first : at - first + count]
+        here = slice(at, at + count)
         if all(found):
-            given.octets += found
+            self.given.add(self._begins[here], self._ends[here], found)
         else:  # some carry nothing
-            given.octets += [plain for plain in found if plain]
-            here = [k for k in here if found[k - at]]
-        given.begins += [base - HEAD + begins[k] for k in here]
-        given.ends += [base + begins[k] + lengths[k] for k in here]
-        given.hidden += [0] * len(here)
-        given.unsure += [False] * len(here)
+            some = np.array([bool(one) for one in found])
+            self.given.add(self._begins[here][some], self._ends[here][some], [one for one in found if one])
         self.sequence += count
         return at + count
 

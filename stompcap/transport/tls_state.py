@@ -23,13 +23,21 @@ KEEPS = ("sides", "held 0", "held 1", "hello 0", "hello 1")
 
 @dataclass
 class Given:
-    """What was opened: where each record begins and ends below, its octets, how many are hidden before it, and if that is not sure."""
+    """What was opened: the octets of each record, and in pieces where it begins and ends below.
 
-    begins: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
+    `hidden` are the records before which octets are hidden: how many, and whether that is not sure.
+    """
+
     octets: list[bytes] = field(default_factory=list)
-    hidden: list[int] = field(default_factory=list)
-    unsure: list[bool] = field(default_factory=list)
+    begins: list[I64] = field(default_factory=list)
+    ends: list[I64] = field(default_factory=list)
+    hidden: dict[int, tuple[int, bool]] = field(default_factory=dict)
+
+    def add(self, begins: I64, ends: I64, octets: list[bytes]) -> None:
+        """Records behind which others may follow."""
+        self.octets += octets
+        self.begins.append(begins)
+        self.ends.append(ends)
 
 
 @dataclass(eq=False, repr=False)
@@ -99,6 +107,10 @@ class Direction:
     _fresh: bool = True
     _hint: tuple[int, int, int] | None = None
     """The phase and number of the next record, as a smaller one behind it tells, and how many are to come up to that."""
+
+    _begins: I64 = field(default_factory=lambda: np.empty(0, np.int64))
+    _ends: I64 = field(default_factory=lambda: np.empty(0, np.int64))
+    """Where the records that are looked at begin and end in the octets below."""
 
     _base: int = 0
     _at: int = 0

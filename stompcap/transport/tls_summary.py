@@ -59,8 +59,10 @@ def _status(connection: Connection, sides: list[Side]) -> tuple[str, str | None]
         if not unopened:
             return READ, None
         return PARTLY, "records are missing from the capture" if any(side.lost for side in sides) else "no key opens some of its records"
-    log, known = bool(connection.logged & 1), bool(connection.logged & 2)
+    log, known, unread = (bool(connection.logged & bit) for bit in (1, 2, 4))
     named = bool(connection.digests) and not connection.ech
+    if not known and unread and (named or unopened or connection.unwalked):
+        return NOT_DECRYPTED, "a key log cannot be read on the host of the task"
     if not log:
         return (NOT_DECRYPTED, "there is no key log") if named or unopened or connection.unwalked else (READ, None)
     if not known and (named or connection.unwalked):

@@ -17,7 +17,8 @@ from stompcap.columns import I64, Bools, Octets
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport import http, websocket_checks
 from stompcap.transport import websocket_frames as frames
-from stompcap.transport import websocket_side as numbers
+from stompcap.transport import websocket_state as numbers
+from stompcap.transport.ahead import Ahead
 from stompcap.transport.carried import Carried
 from stompcap.transport.direction import OFFSET
 from stompcap.transport.given import put_together
@@ -63,8 +64,9 @@ class WebSocket:
     def read(self, below: Carried, streams: I64, before: Sequence[Arrays | None]) -> tuple[Carried, Sequence[Arrays]]:
         """The payload of messages."""
         connections = [Connection(stream, one) for stream, one in zip(streams.tolist(), before, strict=True)]
+        ahead = Ahead(below, streams)
         for one in connections:
-            one.read(below)
+            one.read(below, ahead)
         synced = np.array([[bool(side.numbers[numbers.TRUE_BEGINNING]) for side in one.sides] for one in connections], np.bool_)
         given = [[side.given for side in one.sides] for one in connections]
         found = put_together(below, streams, given, synced.reshape(-1, 2))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,15 @@ from stompcap.columns import column
 from stompcap.stomp.delimiter_io import FRAME_LIMIT
 from stompcap.transport import http
 from stompcap.transport import websocket_frames as frames
-from stompcap.transport import websocket_side as numbers
+from stompcap.transport import websocket_state as numbers
+from stompcap.transport.ahead import Ahead
 from stompcap.transport.carried import Carried
 from stompcap.transport.deflate import Inflater, as_array
 from stompcap.transport.direction import CAME
 from stompcap.transport.events import HANDSHAKE, Event
 from stompcap.transport.state import Arrays
-from stompcap.transport.websocket_side import FRAMES, HTTP, LOST, OVER, PHASE, WAITING, Side
+from stompcap.transport.websocket_side import Side
+from stompcap.transport.websocket_state import FRAMES, HTTP, LOST, OVER, PHASE, WAITING
 from stompcap.transport.websocket_text import Text
 
 UNDECIDED, UPGRADED, REFUSED = range(3)
@@ -90,18 +91,17 @@ class Connection:
         """What it says; where no heads were seen, its frames are its only row."""
         found = [event for side in self.sides for event in side.events]
         heads = any(side.numbers[numbers.HEADS] for side in self.sides)
-        return found if heads else [replace(one, layer=0) for one in found]
+        return found if heads else [one._replace(layer=0) for one in found]
 
     # reading
 
-    def read(self, below: Carried) -> None:
+    def read(self, below: Carried, ahead: Ahead) -> None:
         """Read what came since."""
         stream = self.sides[0].stream
         for side in self.sides:
             begin, end = below.bounds[2 * stream + side.side :][:2].tolist()
-            stretches = below.stretches.take(slice(begin, end))
             first = not side.numbers[CAME] and not side.raw
-            side.begin(stretches, below.read(stretches))
+            side.begin(below.stretches.take(slice(begin, end)), ahead.read(begin, end))
             if first and not below.synced[stream, side.side] and not self._http(side):
                 side.lose_sync()
         for heads in (True, False):  # what the heads of both sides say counts for the frames of both

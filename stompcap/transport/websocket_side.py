@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from stompcap.columns import I64, Octets
+from stompcap.columns import I64
 from stompcap.stomp.delimiter_io import FRAME_LIMIT
 from stompcap.transport import websocket_frames as frames
 from stompcap.transport.deflate import Inflater
-from stompcap.transport.direction import Direction
-from stompcap.transport.events import CLOSE, PING, PONG, UNREADABLE
-from stompcap.transport.stretches import Stretches
+from stompcap.transport.events import UNREADABLE
 from stompcap.transport.websocket_checks import OF_NOTE, RESERVED, UTF8
+from stompcap.transport.websocket_control import Controlled
 from stompcap.transport.websocket_found import first_frame
 from stompcap.transport.websocket_search import FITS
-from stompcap.transport.websocket_text import NO_UTF8, Text, is_utf8
+from stompcap.transport.websocket_state import (
+    BEGAN,
+    BEGAN_PACKED,
+    FORGOT,
+    FRAMES,
+    LOST,
+    LOST_UNITS,
+    NEAR,
+    NOTED,
+    OVER,
+    PHASE,
+    SINCE,
+)
+from stompcap.transport.websocket_text import NO_UTF8, is_utf8
 
-HTTP, WAITING, FRAMES, LOST, OVER = range(5)
-"""Phases of a direction: heads and bodies of HTTP; what is behind a request for an upgrade waits for its answer; frames; frames whose
-boundaries are not known; octets that are not looked at."""
-(
-    PHASE, HEADS, LOST_UNITS, NEAR, SINCE, BEGAN, BEGAN_PACKED, NOTED, TRUE_BEGINNING, WINDOW, FORGOT, LEFT, CHUNKED, TRAILER,
-) = range(3, 17)  # fmt: skip
-SIDE = 17
-"""Numbers of a direction beside those of its frames, behind CAME, OFFSET and UNSURE. HEADS of HTTP and LOST_UNITS are counted. SINCE is
-where the search for a frame began, NEAR whether a packet begins where it goes on. BEGAN and BEGAN_PACKED are where a control frame's
-payload and a compressed message began. NOTED has a bit for each kind of mistake that was told. TRUE_BEGINNING: nothing is missing before
-offset 0. WINDOW: whether octets of one are kept, 2 where they are not all known; FORGOT: octets were missing before the first of them.
-LEFT, CHUNKED and TRAILER are of a body."""
 NOTES = (
     "wrong mask", "frame behind Close", "length not in the shortest form", "control frame too large", "control frame in fragments",
     "nothing to continue", "message not continued", "RSV1 without reason",
@@ -41,41 +38,10 @@ OPENED_AT_ONCE = 1 << 29
 """Octets of a direction that are inflated in one go; of messages behind these only the lengths are told."""
 GOES_ON = (frames.MASKED, frames.DEFLATE, frames.CLOSED, frames.FRAMES, frames.MESSAGES, frames.CONTROLS, frames.PAYLOAD)
 """Of the numbers of frames, those that a hole does not end."""
-CLOSE_CODE = 2
-"""Octets of a Close's payload that are its code (RFC 6455, 5.5.1)."""
 
 
-@dataclass
-class Side(Direction):
-    """One direction: its numbers, those of its frames, and octets that it has to hold.
-
-    raw      what came and is not decided: of a head of HTTP, behind a request, in a search
-    held     of a compressed message, as it came; of a line of a body in chunks
-    control  of a control frame's payload
-
-    `takeover` and `bits` are what was agreed on for its compressed messages.
-    """
-
-    numbers: I64 = field(default_factory=lambda: np.zeros(SIDE, np.int64))
-    state: I64 = field(default_factory=lambda: np.zeros(frames.STATE, np.int64))
-    held: bytes = b""
-    control: bytes = b""
-    inflater: Inflater | None = None
-    takeover: bool = True
-    bits: int = 15
-    closed: list[tuple[int, int]] = field(default_factory=list)  # row and code of each Close
-    closes: list[tuple[int, int, int, int, bool]] = field(default_factory=list)
-    """Of each Close its row, octets given before it, its octets, its code, and whether it is certainly one."""
-
-    broken: dict[str, tuple[int, int, str]] = field(default_factory=dict)  # what it is, its row, octets given before it, what was seen
-    blind: bool = False  # heads of its frames may be missing
-    text: Text = field(default_factory=Text)
-
-    def begin(self, below: Stretches, octets: Octets) -> None:
-        """Take what came of the direction since."""
-        super().begin(below, octets)
-        self._first, self._began = self.given.floor, -1
-        self._octets = self.given.buffer.data
+class Side(Controlled):
+    """A direction whose frames are read."""
 
     # octets
 
@@ -97,25 +63,27 @@ class Side(Direction):
             self._breaks(UTF8, max(self.given.piece_at(end - 1), floor), NO_UTF8)
         wrong = self.numbers[NOTED] & 1 << frames.WRONG_MASK or (spans[kinds == frames.NOTE, frames.SPAN_FIRST] == frames.WRONG_MASK).any()
         masked = bool(self.state[frames.MASKED] or wrong)
-        special = np.flatnonzero(kinds != frames.PLAIN)
-        position, length = spans[:, frames.SPAN_POSITION], spans[:, frames.SPAN_LENGTH]
-        pieces = np.searchsorted(self.given.starts, np.maximum(position + length - 1, 0)[special], "right") - 1
-        firsts = np.searchsorted(self.given.starts, position[special], "right") - 1
-        begin = 0
-        columns = special, spans[special], np.maximum(pieces, floor), firsts, texts[special].astype(np.int64)
-        for at, (kind, where, size, first, ends), piece, begins, is_text in zip(*(one.tolist() for one in columns), strict=True):
-            if begin < at:
-                self.given.plain(position[begin:at], length[begin:at], masked, floor)
-            begin = at + 1
+        alone = self.alone(spans)
+        if alone.any():
+            self.signs(spans[alone], floor)
+        plain, special = np.flatnonzero(kinds == frames.PLAIN), np.flatnonzero((kinds != frames.PLAIN) & ~alone)
+        position, length = spans[plain, frames.SPAN_POSITION], spans[plain, frames.SPAN_LENGTH]
+        where, last = self.places(spans[special])
+        columns = np.searchsorted(plain, special), spans[special], np.maximum(last, floor), where, texts[special].astype(np.int64)
+        done = 0
+        for upto, (kind, at, size, first, ends), piece, begins, is_text in zip(*(one.tolist() for one in columns), strict=True):
+            if done < upto:
+                self.given.plain(position[done:upto], length[done:upto], masked, floor)
+                done = upto
             if kind == frames.PACKED:
-                self._packed(where, size, ends, begins if size else piece, piece, bool(is_text))
+                self._packed(at, size, ends, begins if size else piece, piece, bool(is_text))
             elif kind == frames.CONTROL:
-                self._control(where, size, first, ends, piece)
+                self.control_frame(at, size, first, ends, piece)
             elif kind == frames.NOTE:
-                self._note(first, piece, where)
+                self._note(first, piece, at)
             else:
                 self._skipped(size)
-        self.given.plain(position[begin:], length[begin:], masked, floor)
+        self.given.plain(position[done:], length[done:], masked, floor)
 
     def _note(self, says: int, piece: int, position: int) -> None:
         """A mistake of a kind is told once."""
@@ -129,34 +97,11 @@ class Side(Direction):
         if not self.blind:
             self.broken.setdefault(what, (int(self.given.below.row[piece]), self.given.offset, seen))
 
-    def _control(self, position: int, length: int, first: int, ends: int, piece: int) -> None:
-        torn = self.numbers[BEGAN] < 0
-        if not self.control and not torn:
-            self.numbers[BEGAN] = self.below(position) if length else self.below(position - 1) + 1
-        self.control += self.given.buffer[position : position + length].tobytes()
-        if not ends:
-            self.control = self.control[: frames.LONGEST_CONTROL]
-            return
-        payload, self.control = self.control, b""
-        if torn:
-            self.numbers[BEGAN] = 0
-            return
-        kind = {frames.PING: PING, frames.PONG: PONG}.get(first & 15, CLOSE)
-        if kind == CLOSE:
-            code = int.from_bytes(payload[:CLOSE_CODE], "big") if len(payload) >= CLOSE_CODE else None
-            row = int(self.given.below.row[piece])
-            self.closed.append((row, -1 if code is None else code))
-            self.closes.append((row, self.given.offset, len(payload), -1 if code is None else code, not self.blind))
-            detail = None if code is None else str(code)
-        else:
-            detail = hashlib.blake2b(payload, digest_size=4).hexdigest() if payload else None
-        self.tell(kind, piece, int(self.numbers[BEGAN]), len(payload), detail, 1)
-
     def _packed(self, position: int, length: int, ends: int, first: int, piece: int, is_text: bool) -> None:
         """Octets of a compressed message in these stretches, inflated when it is whole."""
         if not self.held:
-            self._first, self._began = first, position
-        octets = self._octets[position : position + length].tobytes()
+            self.first, self.began = first, position
+        octets = self.octets[position : position + length].tobytes()
         if not ends & frames.ENDS_MESSAGE:
             self.held += octets
             return
@@ -173,11 +118,11 @@ class Side(Direction):
             self.opened += found.length
             if is_text and not found.octets.isascii() and not is_utf8(found.octets):
                 self._breaks(UTF8, piece, NO_UTF8)
-            self.given.opened(found.octets, self.by(min(self._first, piece), piece))
+            self.given.opened(found.octets, self.by(min(self.first, piece), piece))
 
     def _begin_of_packed(self) -> int:
         """Where the compressed message under way began, in what the layer below gives."""
-        return int(self.numbers[BEGAN_PACKED]) if self._began < 0 else self.below(self._began)
+        return int(self.numbers[BEGAN_PACKED]) if self.began < 0 else self.below(self.began)
 
     def ended(self) -> None:
         """What is left is held until more comes."""

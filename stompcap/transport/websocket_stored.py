@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from stompcap.stomp.delimiter_io import FRAME_LIMIT
 from stompcap.transport import websocket_frames as frames
-from stompcap.transport import websocket_side as numbers
+from stompcap.transport import websocket_state as numbers
 from stompcap.transport.deflate import Inflater, as_array, tells_secrets, windows_without
 from stompcap.transport.direction import OFFSET, UNSURE
 from stompcap.transport.state import Arrays
-from stompcap.transport.websocket_side import FRAMES, HTTP, LOST, PHASE
+from stompcap.transport.websocket_state import FRAMES, HTTP, LOST, PHASE
 
 
 def masked(kept: Arrays, secrets: frozenset[bytes]) -> Arrays:

@@ -52,3 +52,9 @@ def test_a_batch_says_which_logs_it_was_read_with_and_not_what_is_in_them(tmp_pa
     assert from_json(as_json(options)) == options
     assert f"{7:064x}" not in as_json(options)
     assert from_json(as_json(Options()).replace('"keylog": []', '"other": []')).keylog == ()
+
+
+def test_one_that_the_host_of_a_task_cannot_read_is_counted_and_the_others_are_read(tmp_path: Path) -> None:
+    (tmp_path / "there.log").write_text(line(1))
+    log = key_logs.of_task([str(tmp_path / "gone.log"), str(tmp_path / "there.log")], [])
+    assert (len(log.randoms), log.unread) == (1, 1)

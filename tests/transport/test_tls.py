@@ -125,6 +125,15 @@ def test_without_keys_the_row_says_what_can_be_seen(tmp_path):
     assert reason == "the key log does not have its secrets"
 
 
+def test_a_key_log_that_a_task_cannot_read_is_what_the_row_says(tmp_path):
+    """As on a worker of a cluster that does not have the file."""
+    log = str(tmp_path / "keys.log")
+    found = wire(tmp_path / "tls", inside(log)).tables(Options(keylog=(str(tmp_path / "not here.log"),)))
+    assert {*zip(*(found["transports"].column(name).to_pylist() for name in ("status", "reason")), strict=True)} == {
+        ("not_decrypted", "a key log cannot be read on the host of the task")
+    }
+
+
 def test_records_on_ports_of_others_are_counted_only_where_the_log_has_their_keys(tmp_path):
     log = str(tmp_path / "keys.log")
 

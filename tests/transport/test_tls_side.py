@@ -90,7 +90,9 @@ class Reader:
                 side.wait()
         for side in sides:
             given = side.given
-            for begin, octets, hidden, unsure in zip(given.begins, given.octets, given.hidden, given.unsure, strict=True):
+            begins = np.concatenate(given.begins).tolist() if given.begins else []
+            for record, (begin, octets) in enumerate(zip(begins, given.octets, strict=True)):
+                hidden, unsure = given.hidden.get(record, (0, False))
                 self.found[side.side].append((begin, side.offset + hidden, octets, unsure))
                 side.offset += hidden + len(octets)
         self.connection, self.sides = connection, sides
