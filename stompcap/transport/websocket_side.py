@@ -172,6 +172,8 @@ class Side(Controlled):
         else:
             self.given.missing(octets, unsure=s[frames.KIND] != frames.PLAIN)
         frames.pass_over(s, octets)
+        if not s[frames.IN_PAYLOAD]:
+            self.numbers[BEGAN] = 0  # the next control frame is not torn
         if s[frames.KIND] != frames.CONTROL:
             self.text.lose(within=bool(s[frames.IN_PAYLOAD]))
 
@@ -185,7 +187,7 @@ class Side(Controlled):
         self.held = self.control = b""
         self.blind = True
         self.text.lose(within=False)
-        self.numbers[[PHASE, NEAR, SINCE]] = LOST, 1, -1
+        self.numbers[[PHASE, NEAR, SINCE, BEGAN]] = LOST, 1, -1, 0
         self.numbers[FORGOT] = 1
         if self.inflater is not None:
             self.inflater.forget()

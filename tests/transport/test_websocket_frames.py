@@ -151,6 +151,18 @@ def test_wsproto_s_frames_are_read(kinds, seed, deflate, client):
     assert [detail for _, kind, _, octets, detail in events if kind == CLOSE] == ["1001"]
 
 
+@pytest.mark.parametrize("steps", [1, 5])
+@pytest.mark.parametrize(("begin", "end"), [(1, 2), (1, 40), (10, 20), (30, 40), (39, 40)])
+def test_a_ping_of_which_octets_are_missing_is_not_told_and_the_next_one_is(begin, end, steps):
+    heads, torn, behind = (request(), answer()), frame(bytes(40), 9), frame(b"whole", 9) + frame(b"SEND\n\n\0", 1)
+    at = len(heads[1])
+    gap = len(torn) - 40
+    pieces = [(0, 0, heads[0]), (1, 0, heads[1]), (1, at, torn[: gap + begin]), (1, at + gap + end, torn[gap + end :] + behind)]
+    given, events, *_ = read([one for one in pieces if one[2]], steps)
+    assert [octets for _, kind, _, octets, _ in events if kind == PING] == [5]
+    assert text(given[1]) == b"SEND\n\n\0"
+
+
 @given(MESSAGES, HOW, st.booleans(), st.booleans())
 def test_wsproto_reads_what_the_tests_write(messages, how, deflate, client):
     writer = Writer(client, deflate=deflate, binary=True, **how)
