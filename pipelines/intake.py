@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.forgetting import forget
 from pipelines.ingest import capture_pairs, ledger
-from pipelines.ingest.baseline import Baseline, baseline
+from pipelines.ingest.baseline import Baseline, baseline, latest
 from pipelines.ingest.extract import extract, outputs
 from pipelines.ingest.open_rows import of_pass
 from pipelines.ingest.other_protocols import not_read
@@ -65,8 +65,10 @@ def _ingest(job: Job, named: Sequence[str], *, whole: bool, rows_stay: bool) -> 
     if not paths:
         result.warnings.append("no captures found: nothing to do")
         return []
-    found = survey(paths, job.options, related(job.lake, paths), job.spark, job.progress)
-    known = ledger.known(job.lake) if found.captures else []  # which is much where a lake has much, and for what is new alone
+    before = related(job.lake, paths)
+    found = survey(paths, job.options, before, job.spark, job.progress)
+    sizes = {one.row["size_octets"] for one in found.captures} - {row["size_octets"] for row in before}  # as of those on an object store
+    known = [*before, *(ledger.known_as(job.lake, (), sizes) if sizes else ())]
     by_id = {row["capture_id"]: row for row in known}
     by_path = _known_by_path(job, known)
     job.refuse(found.refused)
@@ -88,7 +90,7 @@ def _ingest(job: Job, named: Sequence[str], *, whole: bool, rows_stay: bool) -> 
         result.warnings += differing(given_options(job.options, stages), stages, held, job.lake)
     result.captures.sort(key=lambda capture: capture["path"] or "")
     if batch := ranked(found.captures, by_id):
-        _ingest_batch(job, batch, _goes_on_from(job, [*known, *_of_unfinished(job, known)]), whole=whole)
+        _ingest_batch(job, batch, _goes_on_from(job), whole=whole)
     return sorted({row["capture_id"] for row in held if row["source"] == job.options.source})
 
 
@@ -101,25 +103,22 @@ def _known_by_path(job: Job, known: Sequence[dict[str, Any]]) -> dict[str, list[
     return found
 
 
-def _goes_on_from(job: Job, known: Sequence[dict[str, Any]]) -> Baseline:
+def _goes_on_from(job: Job) -> Baseline:
     """What a batch goes on from. One that was killed may have changed raw_frames and not stream_state: then it is what that had."""
-    killed = latest_unfinished(job.lake, job.options)
-    found = baseline(job.lake, job.options, known)
+    killed, more = latest_unfinished(job.lake, job.options), _of_unfinished(job)
+    found = baseline(job.lake, job.options, more=more)
     if killed and not lakes.has_committed(job.lake, "stream_state", killed.batch_id):
-        before = baseline(job.lake, job.options, known, raw_version=killed.raw_version)
+        before = baseline(job.lake, job.options, raw_version=killed.raw_version, more=more)
         found = before if data_files.exist(file.uri for file in before.raw_files) else found
     return replace(found, anew=killed is not None)
 
 
-def _of_unfinished(job: Job, known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _of_unfinished(job: Job) -> list[dict[str, Any]]:
     """The captures of batches that cannot be finished, as rows: open streams may have their segments, behind those of the others."""
-    latest = max((row["last_ns"] or 0 for row in known if row["source"] == job.options.source), default=0)
-    return [
-        {**capture, "source": job.options.source, "first_ns": latest, "last_ns": latest}
-        for batch in unfinished(job.lake)
-        if batch.options.source == job.options.source
-        for capture in batch.captures
-    ]
+    source = job.options.source
+    captures = [capture for batch in unfinished(job.lake) if batch.options.source == source for capture in batch.captures]
+    last_ns = latest(ledger.of_source(job.lake, source)) if captures else 0
+    return [{**capture, "source": source, "first_ns": last_ns, "last_ns": last_ns} for capture in captures]
 
 
 def _finish(job: Job, batch: Unfinished, *, whole: bool) -> None:
@@ -136,7 +135,7 @@ def _finish(job: Job, batch: Unfinished, *, whole: bool) -> None:
     reread = [row for row in old.rows if row["capture_id"] in names]
     old.examine(reread)
     missing += [old.reasons([row]) for row in old.missing(reread)]
-    before = baseline(job.lake, batch.options, known, batch.state_version, batch.streams_version, batch.raw_version)
+    before = baseline(job.lake, batch.options, batch.state_version, batch.streams_version, batch.raw_version)
     if not data_files.exist(file.uri for file in (*before.files, *before.raw_files)):
         missing.append("what it went on from is deleted")
     if missing:

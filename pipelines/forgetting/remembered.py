@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import fs
 
 from stompcap.lake import tables as lakes
@@ -97,7 +98,7 @@ def come_later(lake: str, options: Options) -> tuple[Streams | None, Remembered 
         left[name] = last_ns
         if row["final"]:
             del left[name]
-    latest = max((time or 0 for time in lakes.small(lake, "captures", ["last_ns"]).column("last_ns").to_pylist()), default=0)
+    latest = pc.max(lakes.small(lake, "captures", ["last_ns"]).column("last_ns")).as_py() or 0
     left = {name: last_ns for name, last_ns in left.items() if latest - last_ns <= options.idle_ns}
     return _streams(later), Remembered(what.key, left) if left != what.held else None
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.ingest import ledger
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.paths import location, open_files
+from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping, Sequence
 
     from stompcap.lake.data_files import File
     from stompcap.options import Options
@@ -25,8 +30,8 @@ class Baseline:
     files: tuple[File, ...] = ()
     """The files of that version that the batch replaces: those of the same source, read by the same rules."""
 
-    captures: tuple[dict[str, Any], ...] = ()
-    """The captures of the source that the lake has, rows of table captures."""
+    captures: pa.Table = field(default_factory=lambda: as_captures(()))
+    """The captures of the source that the lake has, by the columns OF_SOURCE of pipelines.ingest.ledger."""
 
     streams_version: int | None = None
     """Of table streams, in which connections are found that are computed again; None for the latest."""
@@ -46,17 +51,28 @@ class Baseline:
     @property
     def last_ns(self) -> int:
         """The latest capture time of the source."""
-        return max((row["last_ns"] or 0 for row in self.captures), default=0)
+        return latest(self.captures)
+
+
+def as_captures(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows of table captures as a baseline has them."""
+    return pa.Table.from_pylist(list(rows), schema=pa.schema([TABLES["captures"].arrow.field(name) for name in ledger.OF_SOURCE]))
+
+
+def latest(captures: pa.Table) -> int:
+    """The latest time of captures; 0 where they have none."""
+    return pc.max(captures.column("last_ns")).as_py() or 0
 
 
 def baseline(
-    lake: str, options: Options, known: Iterable[dict[str, Any]], version: int | None = None, streams_version: int | None = None,
-    raw_version: int | None = None,
+    lake: str, options: Options, version: int | None = None, streams_version: int | None = None, raw_version: int | None = None,
+    more: Sequence[Mapping[str, Any]] = (),
 ) -> Baseline:
-    """What a batch goes on from, given the captures that the lake has; a version (one of stream_state) is None for the latest."""
+    """What a batch goes on from, `more` captures than the lake has included; a version (one of stream_state) is None for the latest."""
     table, raw = (open_tables.table(location(lake, name), at) for name, at in (("stream_state", version), ("raw_frames", raw_version)))
     files, raw_files = ([file for file in data_files.of(one) if file.name.startswith(open_files(options))] for one in (table, raw))
     if streams_version is None:
         streams_version = open_tables.table(location(lake, "streams")).version()
-    captures = tuple(row for row in known if row["source"] == options.source)
-    return Baseline(table.version(), tuple(files), captures, streams_version, raw_files=tuple(raw_files), raw_version=raw.version())
+    captures = [ledger.of_source(lake, options.source), *([as_captures(more)] if more else ())]
+    known = pa.concat_tables(captures, promote_options="permissive")
+    return Baseline(table.version(), tuple(files), known, streams_version, raw_files=tuple(raw_files), raw_version=raw.version())

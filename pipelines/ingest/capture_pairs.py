@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stompcap.capture_point_warnings import MOST, Pair, warning
 from stompcap.lake import tables as lakes
@@ -30,7 +31,11 @@ def with_pairs(rows: Iterable[Mapping[str, Any]], pairs: Sequence[Pair]) -> list
 def result(lake: str, run_id: str) -> pa.Table:
     """The row of `quality_results` that says whether each source is one capture point."""
     columns = ["capture_id", "path", "tcp_segments", "first_ns", "other_points"]
-    rows = {row["capture_id"]: row for row in lakes.small(lake, "captures", columns).to_pylist()}
+    every = lakes.small(lake, "captures", columns)
+    holders = every.filter(pc.is_valid(every.column("other_points"))).to_pylist()
+    names = {row["capture_id"] for row in holders} | {name for row in holders for name, _ in row["other_points"]}
+    some = every.filter(pc.is_in(every.column("capture_id"), value_set=pa.array(sorted(names), pa.string()))).to_pylist()
+    rows = {row["capture_id"]: row for row in some}
     pairs = [
         (*sorted((rows[named], row), key=lambda one: one["first_ns"] or 0), packets)
         for row in rows.values() for named, packets in row["other_points"] or () if named in rows
@@ -39,8 +44,8 @@ def result(lake: str, run_id: str) -> pa.Table:
     first = [{"paths": [visible(one["path"]), visible(two["path"])], "shared": packets} for one, two, packets in pairs[:MOST]]
     row = {
         "run_id": run_id, "table_name": "captures", "column_name": "source", "expectation": ONE_POINT, "severity": "warning",
-        "success": not pairs, "observed": json.dumps({"rows": len(rows), "broken": len(pairs), "first": first}, sort_keys=True),
-        "checked_ts": datetime.datetime.now(datetime.UTC), "checked_rows": len(rows), "failed_rows": len(pairs),
+        "success": not pairs, "observed": json.dumps({"rows": every.num_rows, "broken": len(pairs), "first": first}, sort_keys=True),
+        "checked_ts": datetime.datetime.now(datetime.UTC), "checked_rows": every.num_rows, "failed_rows": len(pairs),
         "message": f"captures.source: {warning(*pairs[0])}" if pairs else None,
     }  # fmt: skip
     return pa.Table.from_pylist([row], schema=TABLES["quality_results"].arrow)

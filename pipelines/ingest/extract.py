@@ -108,6 +108,9 @@ class Extracted:
     over: pa.Array = field(default_factory=lambda: NONE)
     """Those that ended without a packet: they were silent for the idle timeout, or had closed."""
 
+    late: frozenset[str] = frozenset()
+    """The ids of captures in it that come before some that the lake has."""
+
 
 def outputs(job: Job, *, whole: bool) -> tuple[str, ...]:
     """The tables that are made in one pass; returns when what it takes is at hand.
@@ -145,14 +148,16 @@ def extract(
         reread = recomputed.reread(ranks) if recomputed else None
         manifest = _manifest(job, reading, ranks, batch, outputs, reread, frozenset(unresumed))
         found = failed(manifest)
-        failures = {ranks.named[rank][1] if rank >= 0 else "": why for rank, why in sorted(found.items())}
+        failures = {ranks.name(rank) if rank >= 0 else "": why for rank, why in sorted(found.items())}
         new = found.unresumed.keys() - unresumed.keys()
         unresumed |= found.unresumed
         if not failures:
-            points = [(ranks.rows[one], ranks.rows[two], packets) for (one, two), packets in shared(manifest).items()]
+            points = [(ranks.row(one), ranks.row(two), packets) for (one, two), packets in shared(manifest).items()]
             again = computed_again(manifest)
             over = ranks.over(again, job.options.idle_ns)
-            return Extracted(batch, left, collected(manifest), refused, unresumed, frozenset(found.recognised_late), points, again, over)
+            late = ranks.late.intersection(one.row["capture_id"] for one in left)
+            stomp_late = frozenset(found.recognised_late)
+            return Extracted(batch, left, collected(manifest), refused, unresumed, stomp_late, points, again, over, late)
         if new and "" in failures:
             continue
         bad = [one for one in left if one.row["capture_id"] in failures]
@@ -182,8 +187,8 @@ def _manifest(
         spark = job.spark()
         number = tasks_for(captures, ranks.state, planned_cores(spark))
         task = Extract(
-            job.lake, ranks.named, batch, job.keyed, tuple(outputs), ranks.now_ns, ranks.before, ranks.superseded, meter, unused,
-            ranks.clocks, ranks.state, reread, number,
+            job.lake, ranks.captures, batch, job.keyed, tuple(outputs), ranks.now_ns, ranks.superseded, meter, unused, ranks.state, reread,
+            number,
         )  # fmt: skip
         read = Read(_packs_of(spark, ranks), number, job.options.vlan, job.options.tunnels, meter, reread)
         return _by_flow(spark, read).mapInArrow(task, MANIFEST).collect()

@@ -14,13 +14,14 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.capture.rotation import ranked
+from stompcap.capture.ranking import in_order
 from stompcap.lake import tables as lakes
 from stompcap.tables import TABLES
-from stompcap.tables.unknown_times import capture_with_zero
+from stompcap.tables.unknown_times import capture_with_zero, captures_with_zero
 from stompcap.tables.words import UNREADABLE
 from stompcap.version import version
 
@@ -29,6 +30,10 @@ KNOWN = [
     "status", "damage", "continues", "tcp_segments", "packets",
 ]  # fmt: skip
 """What identifies captures, and the files that go on where they end."""
+
+
+OF_SOURCE = ["capture_id", "path", "source", "first_ns", "last_ns", "packets", "tcp_segments"]
+"""What orders captures, and what is said of two of them."""
 
 
 def known(lake: str, rows: pa.Table | None = None) -> list[dict[str, Any]]:
@@ -48,6 +53,13 @@ def known_as(lake: str, names: Collection[str], octets: Collection[int]) -> list
     return known(lake, lakes.matching(lake, "captures", ["path", "size_octets"], alike, KNOWN))
 
 
+def of_source(lake: str, source: str) -> pa.Table:
+    """The captures in the lake of a source, by the columns OF_SOURCE; those that could not be read are left out."""
+    rows = lakes.small(lake, "captures", [*OF_SOURCE, "status"])
+    mine = pc.and_(pc.equal(rows.column("source"), source), pc.not_equal(rows.column("status"), UNREADABLE))
+    return captures_with_zero(rows.filter(mine).select(OF_SOURCE))
+
+
 def enter(lake: str, rows: Sequence[dict[str, Any]], batch: str, run_id: str) -> int:
     """Enter captures with their batch, which completes it; rows added. Rows that say of them or their files that they are unreadable go."""
     return _replace_unreadable(lake, [{**row, "batch_id": batch, "run_id": run_id} for row in rows], batch, run_id)
@@ -55,7 +67,9 @@ def enter(lake: str, rows: Sequence[dict[str, Any]], batch: str, run_id: str) ->
 
 def refuse(lake: str, rows: Sequence[dict[str, Any]], run_id: str) -> int:
     """Enter captures that cannot be read, and why; rows added: none where the lake says the same, or has the capture."""
-    before = {row["capture_id"]: row for row in lakes.small(lake, "captures", ["capture_id", "status", "damage"]).to_pylist()}
+    held = lakes.small(lake, "captures", ["capture_id", "status", "damage"])
+    mine = pc.is_in(held.column("capture_id"), value_set=pa.array([row["capture_id"] for row in rows], pa.string()))
+    before = {row["capture_id"]: row for row in held.filter(mine).to_pylist()}
     news = {
         row["capture_id"]: {**row, "batch_id": row["capture_id"], "run_id": run_id}
         for row in rows
@@ -67,23 +81,25 @@ def refuse(lake: str, rows: Sequence[dict[str, Any]], run_id: str) -> int:
 def _replace_unreadable(lake: str, rows: Sequence[dict[str, Any]], app_id: str, run_id: str) -> int:
     """Add rows to table captures, in the place of those that say of the same capture or file that it is unreadable."""
     table = pa.Table.from_pylist(rows, schema=TABLES["captures"].arrow)
-    held = lakes.small(lake, "captures", ["status", "capture_id", "path", "source"]).to_pylist()
+    held = lakes.small(lake, "captures", ["status", "capture_id", "path", "source"])
+    unreadable = pc.indices_nonzero(pc.equal(held.column("status"), UNREADABLE))
     names, files = {row["capture_id"] for row in rows}, {(row["path"], row["source"]) for row in rows}
-    kept = [
-        row["status"] != UNREADABLE or not (row["capture_id"] in names or (row["path"], row["source"]) in files)
-        for row in held
-    ]
-    if all(kept):
+    gone = [
+        at for at, row in zip(unreadable.to_pylist(), held.take(unreadable).to_pylist(), strict=True)
+        if row["capture_id"] in names or (row["path"], row["source"]) in files
+    ]  # fmt: skip
+    if not gone:
         return lakes.append(lake, "captures", table, [app_id], run_id)
-    rest = lakes.small(lake, "captures").filter(pa.array(kept))
+    rest = lakes.small(lake, "captures").filter(pa.array(~np.isin(np.arange(held.num_rows), gone)))
     lakes.replace(lake, "captures", pa.concat_tables([rest, table]), run_id, [app_id])
     return len(table)
 
 
 def captures(lake: str) -> dict[str, int]:
     """The ids of all captures in the lake, ranked in order (stompcap.capture.rotation)."""
-    columns = ["capture_id", "path", "source", "first_ns", "last_ns", "packets"]
-    return ranked(capture_with_zero(row) for row in lakes.small(lake, "captures", columns).to_pylist()).order
+    rows = captures_with_zero(lakes.small(lake, "captures", OF_SOURCE))
+    ids = rows.column("capture_id").take(pa.array(in_order(rows).rows)).to_pylist()
+    return {name: rank for rank, name in enumerate(ids)}
 
 
 def pending(lake: str, tables: Sequence[str]) -> list[str]:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.capture.rotation import ranked as in_order
+from pipelines.ingest.baseline import as_captures
+from stompcap.capture.by_rank import CapturesByRank
+from stompcap.capture.ranking import in_order
+from stompcap.capture.ranking import ranked as captures_in_order
+from stompcap.columns import integers
 from stompcap.lake.open_state import OpenState, keys
 from stompcap.tcp.idle import over
 
@@ -28,7 +33,7 @@ def ranked(found: Iterable[Survey], known: Container[str]) -> list[Survey]:
     """The captures that are not known, each content once, in order."""
     once = {one.row["capture_id"]: one for one in sorted(found, key=lambda s: str(s.row["path"]), reverse=True)}
     new = [one for one in once.values() if is_new(one, known)]
-    rank = in_order(one.row for one in new).order
+    rank = captures_in_order(one.row for one in new).order
     return sorted(new, key=lambda one: rank[one.row["capture_id"]])
 
 
@@ -42,32 +47,49 @@ class Ranks:
     """The captures that a batch reads and those before it, in one order; a rank is a capture's number in it."""
 
     def __init__(self, captures: Sequence[Survey], baseline: Baseline) -> None:
-        new = {one.row["capture_id"]: one for one in captures}
-        found = in_order([*(row for row in baseline.captures if row["capture_id"] not in new), *(one.row for one in captures)])
-        self.rows: Sequence[Mapping[str, Any]] = found.rows
-        self.clocks = found.clocks
-        self.order = found.order
-        """Rank by id."""
+        self._new = {one.row["capture_id"]: one for one in captures}
+        names = pa.array(list(self._new), pa.string())
+        new, held = as_captures([one.row for one in captures]), baseline.captures
+        again = pc.index_in(held.column("capture_id"), value_set=names)
+        others = held.filter(again.is_null())
+        every = pa.concat_tables([others, new])
+        found = in_order(every)
+        self._rows = every.take(pa.array(found.rows))
+        rank = np.empty(every.num_rows, np.int64)
+        rank[found.rows] = np.arange(every.num_rows)
+        self.now_ns = found.now_ns
+        self.order = dict(zip(self._new, rank[others.num_rows :].tolist(), strict=True))
+        """Rank by id, of those that the batch reads."""
 
-        self.named = [(row["path"], row["capture_id"]) for row in found.rows]
-        """Path and id by rank."""
-
-        self.before = tuple(row["capture_id"] for row in in_order(baseline.captures).rows)
-        """The ids of those before by the ranks that they had."""
+        place = integers(again) + others.num_rows  # of each of those before in `every`
+        place[again.is_null().to_numpy()] = np.arange(others.num_rows)
+        before = rank[place[in_order(held).rows]]
+        ids, paths = (pa.concat_arrays(self._rows.column(name).chunks) for name in ("capture_id", "path"))
+        self.captures = CapturesByRank(ids, paths, found.clocks, before)
+        latest = int(before.max(initial=-1))
+        self.late = frozenset(name for name, at in self.order.items() if at < latest)
+        """Ids of those that the batch reads and that come before some that the lake has."""
 
         self.superseded = baseline.superseded
-        self.splits = [(self.order[name], one, split) for name, one in new.items() for split in one.splits]
-        self.now_ns = found.now_ns
+        self.splits = [(self.order[name], one, split) for name, one in self._new.items() for split in one.splits]
         self.open = keys(baseline.files)
         """Of each row of open streams what tells when its flow is over."""
 
         always = self.open.column("flow")
-        as_before = self.before == tuple(self.order)[: len(self.before)]  # else states name captures by ranks that they no longer have
+        as_before = bool((before == np.arange(len(before))).all())  # else states name captures by ranks that they no longer have
         if as_before and not baseline.anew:
             always = always.filter(self.open.column("last_ns").is_null())
-        paths = [path for path, _ in self.named]
         always = always.combine_chunks().unique()
-        self.state = OpenState(baseline.files, self.order, paths, always, baseline.raw_files) if baseline.files else OpenState()
+        self.state = OpenState(baseline.files, self.captures, always, baseline.raw_files) if baseline.files else OpenState()
+
+    def name(self, rank: int) -> str:
+        """The id of a capture."""
+        return str(self.captures.ids[rank].as_py())
+
+    def row(self, rank: int) -> Mapping[str, Any]:
+        """A capture, as a row of table captures."""
+        one = self._new.get(self.name(rank))
+        return one.row if one else self._rows.slice(rank, 1).to_pylist()[0]
 
     def over(self, again: pa.Array, idle_ns: int) -> pa.Array:
         """The ids of open streams that are over, as no packet came for so long; without those that were computed `again`."""

@@ -62,12 +62,12 @@ def duplicates(new: Files, held: Sequence[File], source: str) -> pa.Table:
 
 
 def pairs(
-    found: pa.Table, before: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
+    found: pa.Table, before: pa.Table, new: Sequence[Mapping[str, Any]]
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any], int]]:
     """The pairs of captures, rows of table captures, of connections that stay in the lake twice; what packets they share is not known."""
-    shared = {}
+    shared, held = {}, before.to_pylist() if found.num_rows else []
     for row in found.to_pylist():
-        one, other = _during(before, row["first_ns"]), _during(new, row["other_ns"])
+        one, other = _during(held, row["first_ns"]), _during(new, row["other_ns"])
         if one is not None and other is not None:
             shared[one["capture_id"], other["capture_id"]] = one, other, 0
     return list(shared.values())

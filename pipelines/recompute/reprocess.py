@@ -99,7 +99,7 @@ def reprocess(job: Job, wanted: Wanted) -> None:
         connections = connection_groups.count(tables)
         parts = max(1, -(-connections // AT_ONCE))
         for number in range(parts):
-            before = baseline(job.lake, job.options, known)
+            before = baseline(job.lake, job.options)
             _Part(job, wanted, Share(number, parts), captures, before).make(rows)
 
 
@@ -121,7 +121,7 @@ def finish(job: Job, batch: Unfinished) -> None:
                 lakes.commit(job.lake, "captures", [], [batch.batch_id], job.result.run_id)
             return
         job.result.warnings.append(f"run {batch.run_id} was killed while it committed: what it had begun is finished first")
-        before = baseline(job.lake, batch.options, known, batch.state_version, batch.streams_version, batch.raw_version)
+        before = baseline(job.lake, batch.options, batch.state_version, batch.streams_version, batch.raw_version)
         share, wanted = Share(which["number"], which["of"]), Wanted.of(which["wanted"])
         _Part(job, wanted, share, captures, before, which["everything"], which["segments"]).make({}, batch.batch_id)
         return

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from pipelines.ingest.extract import endpoints
-from stompcap.capture.rotation import ranked
 from stompcap.lake.data_files import Files
 from stompcap.lake.open_state import has_states
 from stompcap.lake.query import opened
@@ -50,9 +49,7 @@ def unresumable(job: Job, made: Extracted, baseline: Baseline, streams: Files, n
     `streams` are the files with the rows of open connections, `new` those of the batch, `duplicates` what `pipelines.recompute.duplicates`
     found. The rows have `endpoints` too, and as `last_ns` the time of the flow's last packet.
     """
-    rank = ranked([*baseline.captures, *(one.row for one in made.captures)]).order
-    latest = max((rank[row["capture_id"]] for row in baseline.captures), default=-1)
-    late = [one for one in made.captures if one.row["first_ns"] is not None and rank[one.row["capture_id"]] < latest]
+    late = [one for one in made.captures if one.row["first_ns"] is not None and one.row["capture_id"] in made.late]
     reported = [*made.unresumed, *made.recognised_late]
     if not late and not reported and not has_states(baseline.files):
         return NONE

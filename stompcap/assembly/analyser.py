@@ -39,7 +39,7 @@ class SessionAnalyser:
     """
 
     def __init__(self, order: Mapping[str, int], options: Options, wants: Callable[[str], bool]) -> None:
-        self.order, self.options, self.wants = dict(order), options, wants
+        self.order, self.options, self.wants = order, options, wants
         self.states: dict[str, Together] = {}  # of the sessions that go on, by stream; of several together where they took a step so
         self.waiting: dict[str, list[Sessions]] = {}  # pieces of them that no step has had yet
         self._ending: list[tuple[Sessions, State]] = []  # sessions whose last piece has come, with the states before it

@@ -87,7 +87,7 @@ def _put(trace: Packets, parts: list[tuple[int, int, str, list[pa.RecordBatch]]]
     """Captures in order of time, each segment with the rank of its capture."""
     import pyarrow as pa
 
-    from stompcap.capture.rotation import ranked
+    from stompcap.capture.ranking import ranked
 
     found = ranked(
         {"path": path, "first_ns": first, "last_ns": last, "capture_id": str(at), "batches": batches}

@@ -151,8 +151,8 @@ class StatefulFlows:
         task = self.task
         state, captures = flow_state.unpacked(octets, task)
         flow.over = captures is None
-        flow.passed.took(task.ranks[:captures])
-        flow.machine = tcp.Reassembler.restored(state.machine, None if flow.over else task.ranks)
+        flow.passed.took(task.captures.before[:captures])
+        flow.machine = tcp.Reassembler.restored(state.machine, None if flow.over else task.captures.before)
         self.flows.underway[flow.number] = dict(state.underway)
         if task.analyser is not None:
             task.analyser.resume(state.sessions)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
-
-import numpy as np
-import pyarrow as pa
 
 from stompcap.assembly import key_logs
 from stompcap.assembly.sources import Sources
 from stompcap.assembly.windows import WINDOW
+from stompcap.capture.by_rank import CapturesByRank
 from stompcap.capture.files import Source
-from stompcap.columns import I64
 from stompcap.options import Options
 from stompcap.stomp import secret_header_names
 from stompcap.tcp.capture_points import CapturePoints
-from stompcap.tcp.file_steps import by_rank
 from stompcap.tcp.settle import BLOCK
 from stompcap.transport.keys import KeyLog
 
@@ -32,14 +27,15 @@ class Task:
     `spilled` gives the payload that segments carried, where it was spilled. `block` counts the packets of a flow after which settled
     octets are final (stompcap.tcp.settle). `now_ns` is the latest capture time of their source, by which flows are open or over; without
     it all are over. `analyser` takes the sessions, and gives the states of those that go on: without one, flows of many packets do not.
-    `before` are the ids of captures by the ranks that they had in the run before. `superseded`: a run with later captures has gone on
-    with flows of many packets already, and their rows are left out. `passcodes` are those known before, by endpoints as SEGMENTS has
-    them; where given, those found are added. `unused` are the endpoints of flows whose saved states are left alone.
+    `before` are the ids of those that the run before had, in the order that they had then; `captures` by rank say that themselves.
+    `superseded`: a run with later captures has gone on with flows of many packets already, and their rows are left out. `passcodes` are
+    those known before, by endpoints as SEGMENTS has them; where given, those found are added. `unused` are the endpoints of flows whose
+    saved states are left alone.
     """
 
     def __init__(
         self,
-        captures: Sequence[tuple[str, str]],
+        captures: CapturesByRank | Sequence[tuple[str, str]],
         batch_id: str,
         options: Options,
         window: int = WINDOW,
@@ -58,7 +54,6 @@ class Task:
         self.options = options
         self.now_ns = now_ns
         self.analyser = analyser
-        self.before = before
         self.superseded = superseded
         self.passcodes = passcodes
         self.unused = unused
@@ -73,19 +68,14 @@ class Task:
         self.names = secret_header_names(options.settings.secrets)
         self.secrets: frozenset[bytes] = frozenset()  # what any connection has given as a secret so far
         self.points = CapturePoints()
-        self.clocks = by_rank((), len(captures))
-        self.capture_ids = pa.array([name for _, name in captures], pa.string())
-        self.sources = Sources([path for path, _ in captures], spilled)
+        self.captures = captures if isinstance(captures, CapturesByRank) else CapturesByRank.of(captures, before)
+        self.clocks, self.capture_ids = self.captures.clocks, self.captures.ids
+        self.sources = Sources(self.captures.paths, spilled)
 
     def with_clocks(self, clocks: Sequence[int]) -> Self:
         """The same, with the clocks of its captures by rank (stompcap.capture.rotation)."""
-        self.clocks = by_rank(clocks, len(self.capture_ids))
+        self.clocks[: len(clocks)] = clocks
         return self
-
-    @cached_property
-    def order(self) -> dict[str, int]:
-        """The rank of each capture, by id."""
-        return {name: rank for rank, name in enumerate(self.capture_ids.to_pylist())}
 
     def keys(self) -> KeyLog:
         """The secrets of TLS connections that are at hand, read when first asked for."""
@@ -94,28 +84,3 @@ class Task:
     @cached_property
     def _keys(self) -> KeyLog:
         return key_logs.of_task(self.options.keylog, self.sources.paths)
-
-    @cached_property
-    def ranks(self) -> I64:
-        """The rank that each capture has, by that in the run before; -1 where it is not there."""
-        return np.array([self.order.get(name, -1) for name in self.before], np.int64)
-
-    @cached_property
-    def digest(self) -> bytes:
-        """Of the captures in their order."""
-        return _digests(self.order)[-1]
-
-    @cached_property
-    def known(self) -> dict[bytes, int]:
-        """How many captures an earlier run had, the first of those in the order of the run before, by the digest of these."""
-        return {digest: count for count, digest in enumerate(_digests(self.before))}
-
-
-def _digests(capture_ids: Iterable[str]) -> list[bytes]:
-    """Of no capture, of the first, of the first two, and so on."""
-    digest = hashlib.sha256()
-    found = [digest.digest()]
-    for number, name in enumerate(capture_ids):
-        digest.update(f"{',' if number else ''}{name}".encode())
-        found.append(digest.digest())
-    return found

@@ -13,14 +13,13 @@ contradict a step, it does not count for that flow (stompcap.tcp.merging).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 NUMBER = re.compile(r"(\d+)")
 STAMP = re.compile(r"\d{4,}")
-TIME = re.compile(r"\d{4}(?:[-_.:T]?\d\d){4,5}|\d{8,}")
 NUMBERED = re.compile(r"\d+$")
 COMPRESSED = re.compile(r"\.(gz|zst|lz4|xz|bz2)$", re.IGNORECASE)
 Name = tuple[str | int, ...]
@@ -63,72 +62,46 @@ def period(path: str) -> tuple[str, ...] | None:
     return (folder, *stamps) if stamps else None
 
 
-def ranked(captures: Iterable[Row]) -> Ranked:
-    """Captures in order: of time, and where a clock stepped between files of one rotation, of their names; then by name, then by id."""
-    rows = list(captures)
-    numbered = {NUMBERED.sub("", _path(row)) for row in rows if NUMBERED.search(_path(row))}
-    rotations: dict[tuple[str, ...], list[_File]] = {}
-    keys: list[tuple[tuple[bool, int, Name, str], int, Row]] = []
-    for row in rows:
-        if row["first_ns"] is None:
-            keys.append(((True, 0, in_rotation(_path(row)), row["capture_id"]), SAME_CLOCK, row))
-        else:
-            file = _File.of(row, _path(row) in numbered)
-            rotations.setdefault((row.get("source") or "", *file.rotation), []).append(file)
-    now_ns = 0
-    for number, some in enumerate(rotations.values()):
-        files = _in_turn(some)
-        begins, steps = _steps(files)
-        now_ns = max(now_ns, *(file.last_ns for file, step in zip(files, steps, strict=True) if step == steps[-1]))
-        for file, begin, step in zip(files, begins, steps, strict=True):
-            clock = number << STEPS | step if steps[-1] else SAME_CLOCK
-            keys.append(((False, begin, file.name, file.row["capture_id"]), clock, file.row))
-    keys.sort(key=lambda one: one[0])
-    return Ranked([row for _, _, row in keys], [clock for _, clock, _ in keys], now_ns)
-
-
 @dataclass(frozen=True)
-class _File:
-    """A file with times: what the names of its rotation have in common, and its number and the times in its name."""
+class File:
+    """A file with times; and its name, with the number and the times in it."""
 
     row: Row
     name: Name
-    rotation: tuple[str, ...]
     number: int
     times: tuple[str, ...]
 
-    @classmethod
-    def of(cls, row: Row, first: bool) -> _File:
-        """`first`: other files have the same name with a number behind it."""
-        path = _path(row) + ("0" if first else "")
-        folder, _, name = path.rpartition("/")
-        parts = NUMBER.split(TIME.sub("\0", name))
-        number = int(parts[-2]) if len(parts) > 1 else 0
-        return cls(row, in_rotation(path), (folder, *parts[:-2], parts[-1]), number, tuple(TIME.findall(name)))
+    @property
+    def path(self) -> str:
+        """Without what says that the file is compressed."""
+        return without_packing(self.row["path"] or "")
 
     @property
     def first_ns(self) -> int:
+        """When its first packet was captured."""
         first: int = self.row["first_ns"]
         return first
 
     @property
     def last_ns(self) -> int:
+        """When its last packet was captured."""
         last: int | None = self.row["last_ns"]
         return self.first_ns if last is None else last
 
 
-def _path(row: Row) -> str:
-    return COMPRESSED.sub("", (row["path"] or "").rstrip("/"))
+def without_packing(path: str) -> str:
+    """A path without what says that the file is compressed."""
+    return COMPRESSED.sub("", path.rstrip("/"))
 
 
-def _in_turn(files: Sequence[_File]) -> Sequence[_File]:
+def in_turn(files: Sequence[File]) -> Sequence[File]:
     """Files of one rotation in order: that of their names, if a program can have written them so while its clock stepped; else of time."""
     in_time = sorted(files, key=lambda file: (file.first_ns, file.name, file.row["capture_id"]))
     if len({(file.number, file.times if not file.number else ()) for file in files}) < len(files):
         return in_time
     by_name = sorted(files, key=lambda file: (file.number, file.times))
     back = [at for at, (one, two) in enumerate(pairwise(by_name), 1) if two.last_ns <= one.first_ns and two.first_ns < one.first_ns]
-    ring = len(back) == 1 and by_name[-1].first_ns < by_name[0].first_ns and all(NUMBERED.search(_path(file.row)) for file in files)
+    ring = len(back) == 1 and by_name[-1].first_ns < by_name[0].first_ns and all(NUMBERED.search(file.path) for file in files)
     if ring:
         return [*by_name[back[0] :], *by_name[: back[0]]]
     steps = [(by_name[at - 1], by_name[at]) for at in back]
@@ -136,12 +109,12 @@ def _in_turn(files: Sequence[_File]) -> Sequence[_File]:
     return in_time if apart else by_name
 
 
-def _steps(files: Sequence[_File]) -> tuple[list[int], list[int]]:
+def steps_of(files: Sequence[File]) -> tuple[list[int], list[int]]:
     """Of each file, in order: when it begins by a clock that never steps back, and how often the clock had stepped before."""
     begins, steps, ahead = [files[0].first_ns], [0], 0
     for one, two in pairwise(files):
         overlap = one.last_ns - two.first_ns
-        stepped = overlap > SWAPPED_NS and _path(one.row) != _path(two.row)
+        stepped = overlap > SWAPPED_NS and one.path != two.path
         ahead += overlap if stepped else 0
         begins.append(max(begins[-1], two.first_ns + ahead))
         steps.append(steps[-1] + stepped)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stompcap.capture.rotation import ranked
+from stompcap.capture.ranking import ranked
 from stompcap.errors import CaptureError
 from stompcap.export.packets import CaptureFile, Packets, packets_of
 from stompcap.tables.unknown_times import capture_with_zero

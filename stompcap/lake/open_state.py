@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
+from stompcap.capture.by_rank import CapturesByRank
 from stompcap.lake.paths import filesystem
 from stompcap.tables import TABLES
 
@@ -25,15 +26,14 @@ NO_FLOWS = pa.array([], pa.int64())
 
 @dataclass(frozen=True)
 class OpenState:
-    """Data files of table stream_state; the ranks that captures have in this run, by id, and their paths.
+    """Data files of table stream_state, and the captures of this run.
 
     `always` are flows that are gone on with whether or not packets came for them. `raw_files` are files of raw_frames, which has octets of
     these segments, that stand in for those of captures that are gone.
     """
 
     files: tuple[File, ...] = ()
-    order: Mapping[str, int] = field(default_factory=dict)
-    paths: Sequence[str] = ()
+    captures: CapturesByRank = field(default_factory=lambda: CapturesByRank.of(()))
     always: pa.Array = field(default_factory=lambda: NO_FLOWS)
     raw_files: tuple[File, ...] = ()
 
@@ -51,7 +51,7 @@ class OpenState:
         """Rows of the table as SEGMENTS whose octets are carried."""
         from stompcap.assembly import segments_of
 
-        return segments_of(rows, self.order, self.paths, self._raw_frames)
+        return segments_of(rows, self.captures.order, self.captures.paths, self._raw_frames)
 
     def _raw_frames(self, streams: pa.Array) -> Iterator[pa.Table]:
         """The octets of some streams in raw_frames, a row group at a time."""

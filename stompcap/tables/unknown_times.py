@@ -42,6 +42,15 @@ def capture_with_zero(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, **without_times}
 
 
+def captures_with_zero(rows: pa.Table) -> pa.Table:
+    """Rows of table captures with their `packets` as `capture_with_zero` has them."""
+    for name in ("first_ns", "last_ns"):
+        at, values = rows.schema.get_field_index(name), rows.column(name)
+        without = pc.and_(pc.is_null(values), pc.greater(pc.fill_null(rows.column("packets"), 0), 0))
+        rows = rows.set_column(at, name, pc.if_else(without, pa.scalar(0, values.type), values))
+    return rows
+
+
 def with_zero(rows: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """Rows of bronze tables and of table frames, by table, as the machines have them."""
     return {name: _with_zero(name, table) for name, table in rows.items()}

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stompcap.capture.rotation import SAME_CLOCK, STEPS, Ranked, ranked
+from stompcap.capture.ranking import ranked
+from stompcap.capture.rotation import SAME_CLOCK, STEPS, Ranked
 
 SECOND = 10**9
 File = tuple[str, float | None, float | None]

@@ -13,7 +13,7 @@ import pyarrow as pa
 from stompcap import capture
 from stompcap.assembly import Assembly, Part, SessionAnalyser
 from stompcap.assembly.windows import WINDOW
-from stompcap.capture.rotation import ranked
+from stompcap.capture.ranking import ranked
 from stompcap.options import Options
 from stompcap.tcp import WIRE_ORDER
 from stompcap.tcp.settle import BLOCK

@@ -14,7 +14,7 @@ from stompcap.assembly import Assembly, SessionAnalyser, segments_of
 from stompcap.assembly.resume import open_flows
 from stompcap.assembly.resume.open_flows import FEW_PACKETS
 from stompcap.capture.payload_spill import PayloadSpill
-from stompcap.capture.rotation import ranked
+from stompcap.capture.ranking import ranked
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from stompcap.tcp import WIRE_ORDER

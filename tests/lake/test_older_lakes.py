@@ -10,6 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pipelines.ingest.baseline import baseline
+from stompcap.capture.by_rank import CapturesByRank
 from stompcap.lake import data_files, upgrade
 from stompcap.lake import tables as lakes
 from stompcap.lake.open_state import OpenState, has_states, keys
@@ -185,12 +186,11 @@ def test_a_batch_may_go_on_from_the_state_before_the_lake_was_brought_up(commit:
     version = DeltaTable(f"{where}/stream_state").version()
     lakes.create(where)
     lakes.bring_up(where)
-    captures = lakes.small(where, "captures").to_pylist()
-    order, paths = {row["capture_id"]: rank for rank, row in enumerate(captures)}, [row["path"] for row in captures]
+    captures = CapturesByRank.of((row["path"], row["capture_id"]) for row in lakes.small(where, "captures").to_pylist())
     found = []
     for one in (version, None):
-        before = baseline(where, Options(), captures, one)
-        segments = OpenState(before.files, order, paths)
+        before = baseline(where, Options(), one)
+        segments = OpenState(before.files, captures)
         rows = pa.concat_tables(segments.rows(keys(before.files).column("flow").combine_chunks()))
         found.append(segments.segments(rows))
         assert has_states(before.files) is (commit in ("6e2c5f8", "334e90f"))

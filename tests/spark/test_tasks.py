@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stompcap import capture
+from stompcap.capture.by_rank import CapturesByRank
 from stompcap.options import Options
 from stompcap.spark.workers.extract import Extract
 from stompcap.spark.workers.read import Read
@@ -24,7 +25,7 @@ TOLD = ("streams", "raw_frames", "segments", "stalls", "frames", "sessions", "de
 
 def extracted(lake: Path) -> dict[str, Counter[str]]:
     surveys = [capture.examine(str(path), "default") for path in CAPTURES]
-    named = [(one.row["path"], one.row["capture_id"]) for one in surveys]
+    named = CapturesByRank.of((one.row["path"], one.row["capture_id"]) for one in surveys)
     packs = [[(rank, part)] for rank, one in enumerate(surveys) for part in one.splits]
     read = Read(packs, 1, vlan=False, tunnels=True)
     numbers = (pa.RecordBatch.from_pydict({"id": [number]}) for number in range(len(read.packs)))

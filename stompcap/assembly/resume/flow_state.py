@@ -58,7 +58,8 @@ def packed(state: FlowState, left: AsTheyStand, flow: int, task: Task) -> bytes:
     read_again = [one.connects.segments for one in connections]
     row = np.append(row, len(mine) + np.arange(sum(table.num_rows for table in read_again)))
     arrays: Arrays = {
-        older_states.LAYOUT: older_states.layout(), "captures": np.frombuffer(task.digest, np.uint8), "row": row,
+        older_states.LAYOUT: older_states.layout(), "captures": np.frombuffer(task.captures.digest, np.uint8),
+        "known": np.array(len(task.captures)), "row": row,
         "counts": np.array([table.num_rows for table in held + read_again]), "connections": np.array(list(state.underway), np.int64),
     }  # fmt: skip
     arrays |= {older_states.MACHINE + name: values for name, values in machine.numbers.items()}
@@ -80,7 +81,8 @@ def unpacked(octets: bytes, task: Task) -> tuple[FlowState, int | None]:
     stompcap.assembly.resume.older_states.StateError where it lacks what cannot be known any more.
     """
     found = older_states.of_machines(packing.unpack(octets))
-    captures, context = task.known.get(found["captures"].tobytes()), _Context(found, task)
+    context, known = _Context(found, task), found.get("known")
+    captures = task.captures.first(found["captures"].tobytes(), None if known is None else int(known))
     segments = context.segments("rows" if "rows" in found else ROWS).take(pa.array(found["row"])).combine_chunks()
     ends = np.cumsum(found["counts"])
     held, waiting, *left = (segments.slice(end - count, count) for end, count in zip(ends.tolist(), found["counts"].tolist(), strict=True))
@@ -107,7 +109,7 @@ class _Context:
         table = older_states.table_of(self.found, ROWS) if name == ROWS else packing.to_older_table(self.found[name])
         if table is None:
             return SEGMENTS.empty_table()
-        return segment_rows.segments_of(table, self.task.order, self.task.sources.paths)
+        return segment_rows.segments_of(table, self.task.captures.order, self.task.sources.paths)
 
     def underway(self, name: str, rows: pa.Table, again: pa.Table) -> Underway:
         """A connection whose arrays' names begin with `name`, the segments left of it, and those of its `connects`."""

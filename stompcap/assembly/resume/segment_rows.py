@@ -65,8 +65,8 @@ def segments_of(rows: pa.Table, order: Mapping[str, int], paths: Sequence[str], 
     if pc.any(pieces).as_py():
         of_states, rest = rows.filter(pieces), rows.filter(pc.invert(pieces))
         return pa.concat_tables([_pieces(of_states), segments_of(rest, order, paths, raw)])
-    names = pa.array(list(order), pa.string())
-    capture = pa.array(list(order.values()), pa.int32()).take(pc.index_in(rows.column("capture_id").combine_chunks(), names))
+    named = rows.column("capture_id").combine_chunks().dictionary_encode()
+    capture = pa.array([order.get(name) for name in named.dictionary.to_pylist()], pa.int32()).take(named.indices)
     file_offset, captured = (column(rows, name) for name in ("place", "captured_octets"))
     endpoints = fixed_rows(rows.column("endpoints"), 36)
     headers = header_begins(endpoints, *(column(rows, name) for name in ("forward", "seq", "ack")))

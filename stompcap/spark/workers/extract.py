@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from stompcap.capture.by_rank import CapturesByRank
 from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
 from stompcap.lake.open_state import OpenState
 from stompcap.lake.paths import open_files
@@ -35,22 +36,20 @@ BATCH = 65_536
 class Extract:
     """Blocks of segments, whole flows, to the rows of bronze and of whatever else is wanted in the same pass.
 
-    `now_ns` is the latest capture time of the source, by which flows are open or over. `before` are the ids of captures by the ranks that
-    they had in the run before. `superseded`, `unused` and `clocks` as for the assembly. `state` is what earlier runs left of flows: it is
-    read of those that go on, and segments of it that are read again, as `reread` says, do not count. There are `tasks` such tasks.
+    `now_ns` is the latest capture time of the source, by which flows are open or over. `superseded` and `unused` as for the assembly.
+    `state` is what earlier runs left of flows: it is read of those that go on, and segments of it that are read again, as `reread` says, do
+    not count. There are `tasks` such tasks.
     """
 
     lake: str
-    captures: Sequence[tuple[str, str]]  # path and id, by rank
+    captures: CapturesByRank
     batch_id: str
     options: Options
     outputs: tuple[str, ...]
     now_ns: int
-    before: Sequence[str] = ()
     superseded: bool = False
     meter: Meter = field(default_factory=Meter)
     unused: frozenset[bytes] = frozenset()
-    clocks: Sequence[int] = ()
     state: OpenState = field(default_factory=OpenState)
     reread: Reread | None = None
     tasks: int = 1
@@ -121,13 +120,11 @@ class _Machines:
     def __init__(self, task: Extract, sink: Sink, spill: PayloadSpill) -> None:
         from stompcap.assembly import Assembly, SessionAnalyser
 
-        order = {name: rank for rank, (_, name) in enumerate(task.captures)}
-        self.analyser = SessionAnalyser(order, task.options, sink.wants)
+        self.analyser = SessionAnalyser(task.captures.order, task.options, sink.wants)
         self.assembly = Assembly(
             task.captures, task.batch_id, task.options, spilled=lambda: spill.octets, now_ns=task.now_ns,
-            analyser=self.analyser if sink.wants("sessions") else None, before=task.before, superseded=task.superseded,
-            unused=task.unused,
-        ).with_clocks(task.clocks)  # fmt: skip
+            analyser=self.analyser if sink.wants("sessions") else None, superseded=task.superseded, unused=task.unused,
+        )
         self.sink = sink
 
     def write(self, parts: Iterator[Part]) -> None:

@@ -13,6 +13,7 @@ import pytest
 from stompcap import capture
 from stompcap.assembly import Assembly
 from stompcap.capture import segments
+from stompcap.capture.by_rank import CapturesByRank
 from stompcap.capture.segments import Decoder
 from stompcap.errors import CaptureError, NoCapture, UsageError
 from stompcap.options import Options
@@ -86,7 +87,7 @@ def surveys() -> list[capture.Survey]:
 
 def manifest(lake: Path) -> tuple[list[dict[str, Any]], Failures]:
     """The files that tasks name after all captures went through them, and the captures that failed."""
-    named = [(one.row["path"], one.row["capture_id"]) for one in surveys()]
+    named = CapturesByRank.of((one.row["path"], one.row["capture_id"]) for one in surveys())
     packs = [[(rank, part)] for rank, one in enumerate(surveys()) for part in one.splits]
     read = Read(packs, 1, vlan=False, tunnels=True)
     for name in OUTPUTS:
