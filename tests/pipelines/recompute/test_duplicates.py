@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -80,5 +81,5 @@ def test_the_captures_that_they_are_of_are_named(tmp_path: Path) -> None:
     pq.write_table(table("streams", moved(THREE, 7200)), tmp_path / "new")
     held = File("held", str(tmp_path / "held"), 1, 3, 0, {"first_ns": Bounds(None, None, known=False, nulls=True)})
     twins = duplicates(Files("streams", (str(tmp_path / "new"),)), [held], "tap")
-    [(one, other, packets)] = pairs(twins, [untimed, captures[0]], captures[1:])
+    [(one, other, packets)] = pairs(twins, pa.Table.from_pylist([untimed, captures[0]]), captures[1:])
     assert (one["capture_id"], other["capture_id"], packets) == ("x", "z", 0)
