@@ -61,7 +61,7 @@ def kernel(function: F) -> F:
     return cast(F, Kernel(function))
 
 
-inline = kernel
+allocating = inline = kernel
 
 
 def symbol(line: str) -> str:

@@ -14,6 +14,9 @@ from stompcap import kernel_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+BORROWING: dict[str, Any] = {"nogil": True, "_nrt": False}
+"""numba's options of what counts no references; its types do not have all that it takes."""
+
 kernel_cache.use()
 
 
@@ -24,10 +27,19 @@ def _cached(dispatcher: Any, function: F) -> F:
 
 
 def kernel(function: F) -> F:
-    """Compile `function` for columns and buffers; it keeps its signature for type checkers."""
-    return _cached(numba.njit(nogil=True)(function), function)
+    """Compile `function` for columns and buffers; it keeps its signature for type checkers.
+
+    It borrows its arrays from whoever calls it and counts no references to them: numba counts those to each array of a tuple at each
+    call of a helper, which took a hundred times as long as what a kernel with many columns did. So it makes no array and returns none.
+    """
+    return _cached(numba.njit(**BORROWING)(function), function)
 
 
 def inline(function: F) -> F:
-    """Compile a helper that kernels call in their inner loops, which LLVM inlines, whatever it costs in code."""
-    return _cached(numba.njit(nogil=True, forceinline=True)(function), function)
+    """Compile a helper that kernels call in their inner loops, as them; LLVM inlines it, whatever it costs in code."""
+    return _cached(numba.njit(forceinline=True, **BORROWING)(function), function)
+
+
+def allocating(function: F) -> F:
+    """Compile a function that makes arrays, or returns some; those that it returns only another such function may take."""
+    return _cached(numba.njit(nogil=True)(function), function)

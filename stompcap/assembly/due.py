@@ -65,7 +65,7 @@ class Due:
         total, found = carried.octets[streams].reshape(-1), tuple(going.get(stream, WHOLE) for stream in streams.tolist())
         numbers = stomp.beginning(carried.synced[streams].reshape(-1)).numbers
         wait, presented, idle = np.zeros_like(total), np.zeros_like(total), np.zeros(total.size, np.bool_)
-        for number, one in enumerate(found):
+        for number, one in enumerate(found if going else ()):
             both = slice(2 * number, 2 * number + 2)
             idle[both] = one.idle
             if (before := one.resumed) is not None:
@@ -102,11 +102,12 @@ class Due:
         """Per stream, the smallest number in wire order that later rows may have."""
         return np.array([one.upto for one in self.going], np.int64)
 
-    def resumed(self, number: int, after: State, size: int) -> Resumed | None:
-        """How a stream goes on, with the state behind the window."""
-        one, both = self.going[number], slice(2 * number, 2 * number + 2)
-        if one.upto == END:
-            return None
+    def resumed(self, after: State, size: int) -> tuple[Resumed | None, ...]:
+        """How each stream goes on, with the state behind the window; None where it ends."""
+        return tuple(None if one.upto == END else self._resumed(number, one, after, size) for number, one in enumerate(self.going))
+
+    def _resumed(self, number: int, one: Going, after: State, size: int) -> Resumed:
+        both = slice(2 * number, 2 * number + 2)
         state = State(after.numbers[both])
         wait = waits(self.pending[both], self.reach[both], state.pending, self.due[both], self.wait[both], size)
         since = max(0 if one.resumed is None else one.resumed.since, one.upto)

@@ -133,8 +133,7 @@ class _Reader:
         octets = self.carried.read(found)
         if octets.size <= LEAST or not crowded(octets):
             rows, arrivals = self._delimited(streams, octets, found, direction, due.state, due.final)
-            resumed = tuple(due.resumed(number, rows.state, size) for number in range(streams.size))
-            fresh = np.ones(streams.size, np.bool_)
+            resumed, fresh = due.resumed(rows.state, size), np.ones(streams.size, np.bool_)
             yield Window(streams, octets, rows, arrivals, found, due.first, fresh, due.since, due.upto, resumed)
         elif streams.size == 1:
             yield from self.pieces(int(streams[0]), size)

@@ -33,6 +33,9 @@ WAVERING = ("seq", "ack", "ip_id")
 HELD_OCTETS = 1 << 22
 """Octets of rows that are held before they are written as a row group: each has its cost for whoever reads the file."""
 
+LONGEST = 32
+"""Characters of a string minimum or maximum, as Delta's own writer keeps."""
+
 PART = "part-"
 """What the name of a data file begins with, behind a prefix that says of which kind its rows are, if any."""
 
@@ -46,7 +49,7 @@ class TableWriter:
         self.filesystem, folder = filesystem(location(lake, table))
         self.path = f"{folder}/{self.name}"
         self._writer: pq.ParquetWriter | None = None
-        self._statistics = Statistics(self.table)
+        self._written: list[pq.FileMetaData] = []
         self._held: list[pa.Table] = []
         self._octets = 0
 
@@ -78,8 +81,8 @@ class TableWriter:
                 dictionary_pagesize_limit=DICTIONARY_OCTETS,
                 write_batch_size=ENCODED_ROWS,
                 store_schema=False,
+                metadata_collector=self._written,
             )
-        self._statistics.add(rows)
         self._writer.write_table(rows, row_group_size=128 * 1024)
 
     def close(self) -> DataFile | None:
@@ -89,8 +92,8 @@ class TableWriter:
         if self._writer is None:
             return None
         self._writer.close()
-        size = self.filesystem.get_file_info(self.path).size
-        return DataFile(self.table.name, self.name, size, self._statistics.rows, self._statistics.json())
+        size, [written] = self.filesystem.get_file_info(self.path).size, self._written
+        return DataFile(self.table.name, self.name, size, written.num_rows, statistics(self.table, written))
 
 
 def write(lake: str, table: str, rows: pa.Table) -> DataFile:
@@ -103,52 +106,37 @@ def write(lake: str, table: str, rows: pa.Table) -> DataFile:
     return file
 
 
-class Statistics:
-    """Delta's per-file statistics over the columns people filter by."""
+def statistics(table: Table, written: pq.FileMetaData) -> str:
+    """The `stats` field of an add action, over the columns people filter by: of what Parquet keeps of each row group.
 
-    LONGEST = 32  # characters of a string minimum or maximum, as Delta's own writer keeps
+    A bound that Parquet does not have, of strings beyond 4 kB, is left out.
+    """
+    places = {written.schema.column(place).path: place for place in range(written.num_columns)}
+    groups = [written.row_group(number) for number in range(written.num_row_groups)]
+    least, most, nulls = dict[str, Any](), dict[str, Any](), dict[str, int]()
+    for name in table.statistics:
+        found = [group.column(places[name]).statistics for group in groups]
+        nulls[name] = sum(one.null_count for one in found)
+        valued = [one for one in found if one.num_values]
+        if valued and all(one.has_min_max for one in valued):
+            least[name] = _low(min(one.min for one in valued))
+            if (high := _high(max(one.max for one in valued))) is not None:
+                most[name] = high
+    return json.dumps({"numRecords": written.num_rows, "minValues": least, "maxValues": most, "nullCount": nulls})
 
-    def __init__(self, table: Table) -> None:
-        self.columns = [table.column(name) for name in table.statistics]
-        self.rows = 0
-        self._least: dict[str, Any] = {}
-        self._most: dict[str, Any] = {}
-        self._nulls: dict[str, int] = {c.name: 0 for c in self.columns}
 
-    def add(self, rows: pa.Table) -> None:
-        """Widen the bounds by a batch of rows."""
-        self.rows += rows.num_rows
-        for column in self.columns:
-            values = rows.column(column.name)
-            self._nulls[column.name] += values.null_count
-            if values.null_count == len(values):
-                continue
-            bounds = pc.min_max(values).as_py()
-            for store, value, choose in ((self._least, bounds["min"], min), (self._most, bounds["max"], max)):
-                store[column.name] = value if column.name not in store else choose(store[column.name], value)
+def _low(value: Any) -> Any:
+    """A lower bound as JSON: strings may be cut, timestamps are cut to milliseconds."""
+    if isinstance(value, str):
+        return value[:LONGEST]
+    return _moment(value)
 
-    def json(self) -> str:
-        """The `stats` field of an add action."""
-        return json.dumps(
-            {
-                "numRecords": self.rows,
-                "minValues": {k: self._low(v) for k, v in self._least.items()},
-                "maxValues": {k: w for k, v in self._most.items() if (w := self._high(v)) is not None},
-                "nullCount": self._nulls,
-            }
-        )
 
-    def _low(self, value: Any) -> Any:
-        """A lower bound as JSON: strings may be cut, timestamps are cut to milliseconds."""
-        if isinstance(value, str):
-            return value[: self.LONGEST]
-        return _moment(value)
-
-    def _high(self, value: Any) -> Any:
-        """An upper bound as JSON; a cut string must stay above all it stands for."""
-        if isinstance(value, str) and len(value) > self.LONGEST:
-            return value[: self.LONGEST] + "\U0010ffff"
-        return _moment(value, up=True)
+def _high(value: Any) -> Any:
+    """An upper bound as JSON; a cut string must stay above all it stands for."""
+    if isinstance(value, str) and len(value) > LONGEST:
+        return value[:LONGEST] + "\U0010ffff"
+    return _moment(value, up=True)
 
 
 def _moment(value: Any, up: bool = False) -> Any:

@@ -18,7 +18,7 @@ from stompcap import ahead, baseline
 from stompcap.prepare.signatures import Signature, listed
 
 PACKAGE = Path(__file__).parents[1]
-MARKS = {"kernel", "inline"}
+MARKS = {"kernel", "inline", "allocating"}
 MODULES = ("_kernels_0", "_kernels_1")
 """Two, which are compiled at the same time."""
 

@@ -125,17 +125,18 @@ def _verdicts(
 ) -> Pending:
     """The units of these indices, with what their findings contain."""
     units = _units(ctx, judged)
-    blamed = units.side if rule.side == "both" else np.full(len(units), CLIENT if rule.side == "client" else SERVER, np.int64)
-    lenient = np.zeros(len(units), bool) if judged.lenient is None else judged.lenient
-    key = np.zeros((len(units), 2), np.int64) if judged.key is None else judged.key
+    count, side = len(index), units.side[index]
+    blamed = side if rule.side == "both" else np.full(count, CLIENT if rule.side == "client" else SERVER, np.int64)
+    lenient = np.zeros(count, bool) if judged.lenient is None else judged.lenient[index]
+    key = np.zeros((count, 2), np.int64) if judged.key is None else judged.key[index]
     if callable(judged.evidence):
         evidence = judged.evidence(index)
     else:
-        evidence = ctx.say(judged.evidence, index) if judged.units is None else pa.repeat(pa.scalar(judged.evidence), len(index))
+        evidence = ctx.say(judged.evidence, index) if judged.units is None else pa.repeat(pa.scalar(judged.evidence), count)
     return Pending(
-        np.full(len(index), number), units.session[index], units.side[index],
-        (blamed if judged.blamed is None else judged.blamed)[index], lenient[index], units.offset[index], units.ts_ns[index],
-        units.version[index], judged.failed[index], unevaluable[index], trusted[index], key[index, 0], key[index, 1], presentable(evidence),
+        np.full(count, number), units.session[index], side, blamed if judged.blamed is None else judged.blamed[index], lenient,
+        units.offset[index], units.ts_ns[index], units.version[index], judged.failed[index], unevaluable[index], trusted[index],
+        key[:, 0], key[:, 1], presentable(evidence),
     )
 
 

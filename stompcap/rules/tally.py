@@ -58,8 +58,10 @@ class Tally:
         counts = self._with(before, streams)
         rules = np.array(sorted(counts), np.int64)
         sums = np.stack([counts[rule] for rule in rules.tolist()]) if len(rules) else np.zeros((0, 3, self.sessions), np.int64)
-        session, rule = np.nonzero(np.ascontiguousarray(sums[:, 0].T))
-        applicable, failed, unevaluable = sums[rule, :, session].T
+        by_session = np.ascontiguousarray(sums.transpose(1, 2, 0)).reshape(3, -1)
+        there = np.flatnonzero(by_session[0])
+        applicable, failed, unevaluable = by_session[:, there]
+        session, rule = np.divmod(there, max(len(rules), 1))
         rule = rules[rule]
         keys, passed = [streams.take(pa.array(session)), IDS.take(pa.array(rule))], applicable - failed - unevaluable
         columns = [*keys, applicable, passed, failed, unevaluable, opened.take(pa.array(session))]

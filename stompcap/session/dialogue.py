@@ -153,10 +153,15 @@ class Dialogue:
     def of_rows(self, values: Bools) -> Bools:
         """A truth value per raw row as one per frame; false for frames of earlier steps."""
         found = np.zeros(len(self), np.bool_)
-        new = np.flatnonzero(~self.earlier)
-        by_key = new[np.lexsort((self.offset[new], self.side[new], self.session[new]))]
-        found[by_key] = values[(self.rows.kind == FRAME) & ~self.rows.context]
+        found[self._new_by_key] = values[(self.rows.kind == FRAME) & ~self.rows.context]
         return found
+
+    @cached_property
+    def _new_by_key(self) -> I64:
+        """The new frames by session, side and offset, as raw rows stand."""
+        new = np.flatnonzero(~self.earlier)
+        order: I64 = new[np.lexsort((self.offset[new], self.side[new], self.session[new]))]
+        return order
 
     def new(self, side: int, *commands: int) -> I64:
         """The new frames of a side that have one of these commands, ascending."""

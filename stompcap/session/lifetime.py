@@ -11,7 +11,7 @@ import pyarrow as pa
 from stompcap.codes import CLIENT, CLOSE_OPEN, SERVER, TRANSACTION_OPEN
 from stompcap.columns import I64, Bools
 from stompcap.session.clocks import Clocks
-from stompcap.session.deliveries.outstanding import is_open
+from stompcap.session.deliveries.outstanding import are_open
 from stompcap.session.deliveries.records import ABORTED, AUTOMATIC, ENCLOSED, REPLACED, SETTLED
 from stompcap.session.deliveries.status import decide
 from stompcap.session.deliveries.table import deliveries_table, tally
@@ -70,7 +70,7 @@ def finish(
 
 def _is_open(delivered: Records) -> Bools:
     """Deliveries that wait for an ACK, or for the end of a transaction."""
-    return is_open(delivered["state"], delivered["mode"])
+    return are_open(delivered["state"], delivered["mode"])
 
 
 def _left_open(rows: SessionRecords, sessions: int) -> I64:

@@ -157,9 +157,8 @@ def _behind_gap(place: int, length: int, syntax: int) -> int:
 @kernel
 def _mark(
     octets: Octets, direction: I64, position: I64, length: I64, kind: I64, syntax: I64, body: I64, command: I64,
-    names: SecretNames, state: I64,
+    names: SecretNames, state: I64, unused: Octets,
 ) -> None:
-    unused = np.empty(0, np.uint8)
     for row in range(direction.size):
         s = state[direction[row]]
         if kind[row] == codes.GAP:
@@ -203,4 +202,4 @@ def _mark(
 def mark(octets: Octets, rows: Rows, names: SecretNames) -> None:
     """Set TORN and PASSCODE in the syntax of rows just delimited; their state notes what is cut behind them."""
     columns = (rows.direction, rows.position, rows.length, rows.kind, rows.syntax, rows.body, rows.command)
-    _mark(readonly(octets), *columns, names, rows.state.numbers)
+    _mark(readonly(octets), *columns, names, rows.state.numbers, np.empty(0, np.uint8))

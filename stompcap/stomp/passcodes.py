@@ -104,9 +104,8 @@ def _values(
 
 
 @kernel
-def _reveal(octets: Octets, position: I64, body: I64, among: Bools) -> None:
+def _reveal(octets: Octets, position: I64, body: I64, among: Bools, unused: Octets) -> None:
     """Leave `among` the heads those with a token or a URL's user information in a value."""
-    unused = np.empty(0, np.uint8)
     for row in range(position.size):
         begin, end = position[row], position[row] + body[row]
         if among[row]:
@@ -118,7 +117,7 @@ def giving(octets: Octets, rows: Rows) -> I64:
     framed, opens = (rows.kind == codes.FRAME) & (rows.command != ERROR), (rows.command == CONNECT) | (rows.command == STOMP)
     named = framed & (opens | ((rows.syntax & PASSCODE) != 0))
     others = framed & ~named
-    _reveal(readonly(octets), rows.position, rows.body, others)
+    _reveal(readonly(octets), rows.position, rows.body, others, np.empty(0, np.uint8))
     return np.concatenate([np.flatnonzero(named & opens), np.flatnonzero((named | others) & ~opens)])
 
 

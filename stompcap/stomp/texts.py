@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.columns import Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import allocating, kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.utf8 import escape, is_utf8
@@ -46,7 +46,7 @@ def unescape(out: Octets, begin: int, end: int, version: int) -> tuple[int, bool
     return at, undefined
 
 
-@kernel
+@allocating
 def finish(out: Octets, begin: int, end: int, kinds: int, version: int) -> tuple[int, int]:
     """Unescape a copied piece (version -1: not) and make it UTF-8; `kinds` is the sum of its octets' CLASS: (new end, syntax bits)."""
     syntax = 0

@@ -10,14 +10,14 @@ import numpy as np
 
 from stompcap.capture.integers import Int
 from stompcap.columns import I32, I64, U8
-from stompcap.kernel import kernel
+from stompcap.kernel import allocating
 from stompcap.tcp import state as s
 
 NOT_YET, NEVER = -1, -2  # no acknowledgement so far; none that is known
 MOST_STEPS = 64  # in the list
 
 
-@kernel
+@allocating
 def note_acknowledged(
     stream_of: I32, forward: U8, position: I64, wire: I64, marks: U8, heard: I64, ts_ns: I64, held: Int, streams: Int, acked_ns: I64
 ) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from stompcap.capture.integers import Int
 from stompcap.capture.segment_columns import ACK, ELSEWHERE, FIN, RST, STEPPED, SYN, URG
 from stompcap.columns import I32, I64, U8
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import allocating, inline, kernel
 from stompcap.tcp import history as h
 from stompcap.tcp import state as s
 from stompcap.tcp.clocks import Sent, take_clock, take_step
@@ -214,7 +214,7 @@ def take_elsewhere(state: State, rows: Segments, found: Assigned, row: Int, firs
     return row + 1 < len(rows.flow) and same_flow(rows.flow, rows.endpoints, row + 1)
 
 
-@kernel
+@allocating
 def assign(
     rows: Segments, found: Assigned, memory: I64, state: State, history: U8, known: Int, gone: Int, idle_ns: Int
 ) -> tuple[State, U8, Int, Int]:

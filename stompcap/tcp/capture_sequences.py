@@ -14,7 +14,7 @@ from stompcap.capture.integers import Int
 from stompcap.capture.rotation import SAME_CLOCK, STEPS
 from stompcap.capture.segment_columns import ACK, FIN, RST, SYN
 from stompcap.columns import I32, I64, U8, Bools
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import allocating, inline
 from stompcap.tcp.idle import LINGER_NS
 from stompcap.tcp.state import CLOSE_BY
 
@@ -71,7 +71,7 @@ def sent_before(seq: Int, ack: Int, reach: Int, heard: Int) -> bool:
     return bool(-CLOSE_BY < apart(seq, reach) < 0 and heard != UNSEEN and -CLOSE_BY < apart(ack, heard) < 0)
 
 
-@kernel
+@allocating
 def in_doubt(begins: I64, rows: Rows) -> Bools:
     """Per flow, whether its rows may not be in order: a time falls, or octets follow their acknowledgement or later octets.
 
@@ -142,7 +142,7 @@ def goes_on(first: I64, reach: I64, heard: I64, behind: bool, rows: Rows) -> boo
     return True
 
 
-@kernel
+@allocating
 def sequences(begin: Int, end: Int, rows: Rows) -> tuple[I64, Int]:
     """Per row of a flow the sequence of captures that it belongs to, and how many there are; -1 for what is no segment.
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from stompcap.capture.rotation import SAME_CLOCK, STEPS
 from stompcap.capture.segment_columns import ELSEWHERE, STEPPED
 from stompcap.columns import I32, I64, Bools, column
-from stompcap.kernel import kernel
+from stompcap.kernel import allocating
 
 MOST = 64  # rotations of a flow
 NO_CLOCKS: I64 = np.empty(0, np.int64)
@@ -28,7 +28,7 @@ def by_rank(clocks: Sequence[int] | I64, captures: int) -> I64:
     return found
 
 
-@kernel
+@allocating
 def first_behind(begins: I64, capture: I32, flags: I32, clocks: I64) -> Bools:
     """Whether a row is its flow's first behind a step; rows in the order in which they crossed the wire, flows by `begins`."""
     found = np.zeros(len(capture), np.bool_)

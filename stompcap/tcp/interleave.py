@@ -16,7 +16,7 @@ import numpy as np
 
 from stompcap.capture.integers import Int
 from stompcap.columns import I64, U8
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import allocating, inline
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.layout import BEGIN, CUT_OFF, PIECE_ROW, SORT
@@ -62,7 +62,7 @@ class Laid(NamedTuple):
     reach_before: Int
 
 
-@kernel
+@allocating
 def heard_along(pieces: I64, believed: Int, heard: I64, marks: U8) -> I64:
     """Per piece how much of the other direction its sender had received."""
     found = np.empty(believed, np.int64)
@@ -89,7 +89,7 @@ def has_arrived(state: State, stream: Int, other: Laid, side: Int, heard: Int) -
     return bool(min(heard, other.limit) <= other.edge or not state[stream, s.SIDES + side * s.WIDTH + s.DATA_SEEN])
 
 
-@kernel
+@allocating
 def interleave(
     state: State, stream: Int, sides: tuple[Laid, Laid], segments: BlockSegments, block: t.Block, done: bool
 ) -> tuple[tuple[I64, I64], I64]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from stompcap.capture.integers import Int
 from stompcap.columns import I64, U8
-from stompcap.kernel import kernel
+from stompcap.kernel import allocating, kernel
 from stompcap.tcp.state import COPY
 from stompcap.tcp.sweep import sweep
 
@@ -34,7 +34,7 @@ def in_order(rows: I64, position: I64, wire: I64, marks: U8, low: Int, limit: In
     return True
 
 
-@kernel
+@allocating
 def as_they_come(rows: I64, position: I64, wire: I64, captured: I64) -> tuple[I64, I64]:
     """Pieces of segments that are in order: (pieces, no losses)."""
     pieces, n = np.empty((2 * len(rows), 4), np.int64), 0
@@ -49,7 +49,7 @@ def as_they_come(rows: I64, position: I64, wire: I64, captured: I64) -> tuple[I6
     return pieces[:n], np.empty((0, 4), np.int64)
 
 
-@kernel
+@allocating
 def swept(
     rows: I64,
     position: I64,
@@ -80,7 +80,7 @@ def swept(
     return named(pieces, owner, sort), named(losses, owner, sort)
 
 
-@kernel
+@allocating
 def named(found: I64, owner: I64, sort: I64) -> I64:
     """Items as rows of segments, with the kind of their octets."""
     pieces = np.empty((len(found), 4), np.int64)

@@ -21,7 +21,7 @@ from stompcap.capture.integers import Int
 from stompcap.capture.rotation import SAME_CLOCK
 from stompcap.capture.segment_columns import ACK, RST, SYN
 from stompcap.columns import I64, Bools
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import allocating, inline, kernel
 from stompcap.tcp.capture_sequences import UNSEEN, Rows, apart, brings, sequences, size_of, stepped
 from stompcap.tcp.idle import LINGER_NS
 from stompcap.tcp.settle import BLOCK
@@ -43,7 +43,7 @@ def unswapped(chain: I64, rows: Rows) -> None:
             chain[i - 1], chain[i] = at, before
 
 
-@kernel
+@allocating
 def steady(begin: Int, lines: I64, count: Int, rows: Rows) -> I64:
     """The time of each row of a flow by a clock that never steps back inside a direction of its sequence of captures.
 
@@ -135,7 +135,7 @@ def held_back(row: Int, line: Int, side: Int, heads: I64, chains: I64, edges: I6
     return 0
 
 
-@kernel
+@allocating
 def merged(begin: Int, end: Int, rows: Rows) -> I64:
     """The rows of a flow in order."""
     lines, count = sequences(begin, end, rows)
@@ -205,7 +205,7 @@ def earlier(row: Int, other: Int, times: I64, begin: Int) -> bool:
     return bool(mine < its or (mine == its and row < other))
 
 
-@kernel
+@allocating
 def chained(begin: Int, lines: I64, count: Int, rows: Rows) -> tuple[I64, I64]:
     """The rows of each direction of each sequence of captures: (where each begins and the last ends, rows)."""
     edges = np.zeros(2 * count + 1, np.int64)
@@ -225,7 +225,7 @@ def chained(begin: Int, lines: I64, count: Int, rows: Rows) -> tuple[I64, I64]:
     return edges, chains
 
 
-@kernel
+@allocating
 def crossed(begins: I64, doubtful: Bools, rows: Rows) -> I64:
     """All rows, those of doubtful flows in the order in which they crossed the wire."""
     found = np.arange(len(rows.ts_ns))

@@ -8,7 +8,7 @@ import numpy as np
 
 from stompcap.capture.integers import Int
 from stompcap.columns import I32, I64, U8
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import allocating, kernel
 from stompcap.tcp import settle as t
 from stompcap.tcp import state as s
 from stompcap.tcp.copies import COPY_NS
@@ -21,7 +21,7 @@ MID_STREAM_WINDOW = 1 << 20  # how far before its first captured segment a strea
 NO_END = 1 << 62
 
 
-@kernel
+@allocating
 def put(rows: I64, count: Int, stream: Int, side: Int, offset: Int, length: Int, row: Int, skip: Int, wire_order: Int) -> I64:
     """Append one row, doubling the array where it is full; returns the array."""
     if count == len(rows):
@@ -33,7 +33,7 @@ def put(rows: I64, count: Int, stream: Int, side: Int, offset: Int, length: Int,
     return rows
 
 
-@kernel
+@allocating
 def grouped(stream_of: I32, forward: U8, marks: U8, wire: I64, streams: Int) -> tuple[I64, I64]:
     """The rows that carry octets, by side of a connection, in wire order: (start of each side in `rows`, rows)."""
     starts = np.zeros(2 * streams + 1, np.int64)
@@ -141,7 +141,7 @@ class Side(NamedTuple):
     cut: Int
 
 
-@inline
+@allocating
 def put_extents(extents: I64, n: Int, of: Side, pieces: I64, wire_orders: I64, tally: I64, position: I64, marks: U8) -> tuple[I64, Int]:
     """Append the pieces that are settled, and count their octets; returns the extents and how many there are now."""
     for p in range(len(pieces)):
@@ -160,7 +160,7 @@ def put_extents(extents: I64, n: Int, of: Side, pieces: I64, wire_orders: I64, t
     return extents, n
 
 
-@inline
+@allocating
 def put_overlaps(overlaps: I64, n: Int, of: Side, losses: I64, tally: I64, position: I64) -> tuple[I64, Int]:
     """Append the settled octets that lost to other segments, as `put_extents`."""
     for p in range(len(losses)):
@@ -174,7 +174,7 @@ def put_overlaps(overlaps: I64, n: Int, of: Side, losses: I64, tally: I64, posit
     return overlaps, n
 
 
-@kernel
+@allocating
 def lay_out(
     state: State, tally: I64, stream: Int, side: Int, mine: I64, held: Int, segments: BlockSegments, block: t.Block, done: bool
 ) -> Laid:
@@ -211,7 +211,7 @@ def lay_out(
     return Laid(tally, mine, pieces, losses, np.int64(believed), base, low, limit, edge, reach, cut, quiet, edge_before, reach_before)
 
 
-@kernel
+@allocating
 def hand_on(
     state: State, stream: Int, held: Int, sides: tuple[Laid, Laid], segments: BlockSegments, block: t.Block, done: bool, extents: I64,
     n: Int, overlaps: I64, lost: Int,
@@ -241,7 +241,7 @@ def hand_on(
     return extents, n, overlaps, lost
 
 
-@kernel
+@allocating
 def order(state: State, tallies: I64, starts: I64, rows: I64, held: Int, segments: BlockSegments, block: t.Block) -> tuple[I64, I64]:
     """Extents and overlaps of all sides, up to where each is settled: to its end if the block is `final`.
 

@@ -11,7 +11,7 @@ import numpy as np
 from stompcap.capture.integers import Int
 from stompcap.codes import CLOSE_OPEN, NOBODY
 from stompcap.columns import I64, U8
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import allocating, inline, kernel
 
 State = I64
 
@@ -120,7 +120,7 @@ def confirmed(state: State, stream: Int, side: Int, seq: Int) -> bool:
     return bool(state[stream, at + JUMPED] and abs(distance(seq, state[stream, at + JUMP])) <= CLOSE_BY)
 
 
-@kernel
+@allocating
 def grown(state: State, history: U8) -> tuple[State, U8]:
     """The same states, with room for twice as many connections."""
     more = np.empty((2 * len(state), state.shape[1]), np.int64)

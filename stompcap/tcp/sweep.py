@@ -6,7 +6,7 @@ import numpy as np
 
 from stompcap.capture.integers import Int
 from stompcap.columns import I64
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import allocating, inline, kernel
 
 
 @inline
@@ -43,7 +43,7 @@ def pop(heap: I64, size: Int, priority: I64) -> None:
         i = child
 
 
-@kernel
+@allocating
 def sweep(begins: I64, ends: I64, priority: I64) -> tuple[I64, I64]:
     """Assigns each octet of overlapping items: (pieces, losses), rows of item, begin, end.
 

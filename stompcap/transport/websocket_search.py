@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.columns import I64, Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import allocating, kernel
 from stompcap.stomp.grammar import LF, NO_VOTE
 from stompcap.stomp.lookahead import END, KNOWN, WAIT, follows
 from stompcap.transport.websocket_frames import BINARY, CLOSE, CONTINUATION, LONGEST_CONTROL, NOT_AGREED, PONG, head_length
@@ -30,7 +30,7 @@ UNKNOWN = 2
 """Whether a message goes on where nothing before is known."""
 
 
-@kernel
+@allocating
 def content(octets: Octets, begin: int, end: int, size: int, mask: int) -> tuple[int, int]:
     """Whether a message's payload of `size` octets at `begin` is STOMP or SockJS, and behind which octet that is known.
 

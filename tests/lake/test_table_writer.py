@@ -36,16 +36,31 @@ def test_null_where_none_may_be_is_refused(tmp_path: Path) -> None:
         table_writer.write(str(tmp_path), "streams", rows)
 
 
-def test_statistics_bound_every_row() -> None:
-    made = table_writer.Statistics(TABLES["streams"])
-    made.add(stream_rows(stream_id="a" * 100, first_ns=5))
-    made.add(stream_rows(stream_id="z" * 100, first_ns=-3))
-    statistics = json.loads(made.json())
-    assert statistics["numRecords"] == 2
+def test_statistics_bound_every_row_of_every_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_writer, "HELD_OCTETS", 1)
+    lake.create(str(tmp_path))
+    writer = table_writer.TableWriter(str(tmp_path), "streams")
+    for name, first_ns in (("a" * 100, 5), ("z" * 100, -3), ("m", 0)):
+        writer.write(stream_rows(stream_id=name, first_ns=first_ns, server_ip="ä"))
+    made = writer.close()
+    assert made is not None
+    assert made.rows == 3
+    statistics = json.loads(made.statistics)
+    assert statistics["numRecords"] == 3
     assert statistics["minValues"]["stream_id"] <= "a" * 100
     assert statistics["maxValues"]["stream_id"] >= "z" * 100
     assert (statistics["minValues"]["first_ns"], statistics["maxValues"]["first_ns"]) == (-3, 5)
-    assert statistics["nullCount"]["client_ip"] == 2
+    assert (statistics["minValues"]["server_ip"], statistics["maxValues"]["server_ip"]) == ("ä", "ä")
+    assert statistics["nullCount"]["client_ip"] == 3
+    assert "client_ip" not in statistics["minValues"]
+
+
+def test_a_bound_that_is_too_long_for_parquet_is_left_out(tmp_path: Path) -> None:
+    lake.create(str(tmp_path))
+    made = table_writer.write(str(tmp_path), "streams", stream_rows(source="x" * 5_000))
+    statistics = json.loads(made.statistics)
+    assert "source" not in {*statistics["minValues"], *statistics["maxValues"]}
+    assert statistics["minValues"]["stream_id"] == statistics["maxValues"]["stream_id"] == "s"
 
 
 def test_a_unit_of_work_is_admitted_once(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ broker's cumulative ACKs cover all of it, and within that in wire order.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from stompcap.codes import MODE_CLIENT, MODE_CLIENT_INDIVIDUAL
 from stompcap.columns import I64, Bools
@@ -49,11 +50,13 @@ class Unsettled(NamedTuple):
 
 
 @inline
-def is_open(state: I64, mode: I64) -> Bools:
-    """Whether an ACK or NACK of a delivery is still awaited, or the end of its transaction; of one delivery, or of a column."""
+def _is_open(state: Any, mode: Any) -> Any:
     asks = (mode == MODE_CLIENT) | (mode == MODE_CLIENT_INDIVIDUAL)
-    found: Bools = (state == ENCLOSED) | (state == ABORTED) | ((state == PENDING) & asks)
-    return found
+    return (state == ENCLOSED) | (state == ABORTED) | ((state == PENDING) & asks)
+
+
+are_open: Callable[[I64, I64], Bools] = getattr(_is_open, "py_func", _is_open)  # as it is written; numba hands it back so with no JIT
+"""Whether an ACK or NACK of deliveries is still awaited, or the end of their transaction."""
 
 
 @inline
@@ -71,7 +74,7 @@ def find(
     for _ in range(MAX_COPIES):
         if k < 0:
             break
-        if is_open(rows.state[k], rows.mode[k]) or now - rows.latest[k] <= retention:
+        if _is_open(rows.state[k], rows.mode[k]) or now - rows.latest[k] <= retention:
             if latest < 0:
                 latest = k
             if rows.state[k] == PENDING:
@@ -137,12 +140,15 @@ def enclose(rows: Delivery, index: DeliveryIndex, k: int) -> None:
 
 
 @inline
-def vague(mode: I64, possible: I64, ack_scope_connection: Bools, ambiguous: I64, renewed: I64) -> I64:
-    """How many ACKs of its session so far may have reached a delivery, had it been there; of one delivery, or of a column.
+def vague(mode: Any, possible: Any, ack_scope_connection: Any, ambiguous: Any, renewed: Any) -> Any:
+    """How many ACKs of its session so far may have reached a delivery, had it been there.
 
     Of the session's ACKs, `ambiguous` may be cumulative, and nobody knows from which delivery on; `renewed` name deliveries of
     subscriptions that may have been renewed in mode client.
     """
     of_renewed = possible == RENEWED
-    found: I64 = ((mode == MODE_CLIENT) | ack_scope_connection | of_renewed) * ambiguous + of_renewed * renewed
-    return found
+    return ((mode == MODE_CLIENT) | ack_scope_connection | of_renewed) * ambiguous + of_renewed * renewed
+
+
+vague_each: Callable[[I64, I64, Bools, I64, I64], I64] = getattr(vague, "py_func", vague)
+"""The same of a column of deliveries."""

@@ -20,7 +20,7 @@ from stompcap.codes import (
     TRANSACTION_OPEN,
 )
 from stompcap.columns import I64, Bools
-from stompcap.session.deliveries.outstanding import MAX_ABORTS, vague
+from stompcap.session.deliveries.outstanding import MAX_ABORTS, vague_each
 from stompcap.session.deliveries.records import ABORTED, AUTOMATIC, ENCLOSED, PENDING, RENEWED, REPLACED, SETTLED
 from stompcap.session.layout import Records
 from stompcap.session.products.quirks import Quirks
@@ -70,7 +70,7 @@ def decide(rows: Records, transactions: Records, over: Bools, gaps: I64, counted
     """
     session, state, possible = rows["session"], rows["state"], rows["possible"]
     ambiguous, renewed, unread, needless = (counted[name][session] for name in ("ambiguous", "renewed", "unread", "needless"))
-    reached = vague(rows["mode"], possible, quirks.ack_scope_connection[session], ambiguous, renewed)
+    reached = vague_each(rows["mode"], possible, quirks.ack_scope_connection[session], ambiguous, renewed)
     missed = (gaps[session] + reached != rows["opened"]) & ~np.isin(state, (SETTLED, AUTOMATIC, REPLACED))
     lost = (rows["lost"] == 1) | missed
     may_be_acked = (unread != rows["unread"]) | ((possible == RENEWED) & (needless > 0))
