@@ -21,6 +21,7 @@ from stompcap.lake.commits import FILE_ROWS, SOURCE, CommitInfo, compact, replac
 from stompcap.lake.data_files import Files
 from stompcap.lake.paths import DataFile, location
 from stompcap.lake.table_writer import TableWriter
+from stompcap.spark.session import PARTITIONS
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 KEY = " AND ".join(f"t.{name} IS NOT DISTINCT FROM g.{name}" for name in TABLES[TABLE].key)
 NAMES = ", ".join(TABLES[TABLE].arrow.names)
-ORDER = "ORDER BY ts, message_stream_id, message_offset"
+SORTED = ("ts", "message_stream_id", "message_offset")
+ORDER = f"ORDER BY {', '.join(SORTED)}"
+TASK_ROWS = 250_000
+"""SENDs and MESSAGEs of one of Spark's tasks: windows hold and spill what a task has."""
 
 
 def refresh(lake: str, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:
@@ -75,8 +79,12 @@ def _narrowed(parts: Mapping[str, Files]) -> dict[str, Files]:
     return {**parts} if found else {**parts, "raw_frames": Files("raw_frames", ())}
 
 
+def _rows(parts: Mapping[str, Files]) -> int:
+    return sum(parts[name].rows for name in ("sends", "deliveries", "raw_frames"))
+
+
 def _large(parts: Mapping[str, Files]) -> bool:
-    return sum(parts[name].rows for name in ("sends", "deliveries", "raw_frames")) > query.DRIVER_ROWS
+    return _rows(parts) > query.DRIVER_ROWS
 
 
 def _sql(touched: Touched | None, *, by_duckdb: bool = True) -> str:
@@ -98,7 +106,7 @@ def _of_touched(touched: Touched, of: str) -> str:
 def _made(lake: str, spark: Callable[[], SparkSession], parts: Mapping[str, Files], touched: Touched | None) -> list[DataFile]:
     """Files with the rows, which no commit names yet."""
     if _large(parts):
-        return _by_spark(lake, spark(), touched)
+        return _by_spark(lake, spark(), touched, _rows(parts))
     with query.opened(parts) as database:
         if touched is not None:
             database.register("touched", touched.contents)
@@ -158,8 +166,8 @@ def _written(lake: str, batches: Iterable[pa.RecordBatch]) -> list[DataFile]:
 _FILE = pa.schema([("table", pa.string()), ("path", pa.string()), ("size", pa.int64()), ("rows", pa.int64()), ("statistics", pa.string())])
 
 
-def _by_spark(lake: str, spark: SparkSession, touched: Touched | None) -> list[DataFile]:
-    """The same, written by Spark's tasks."""
+def _by_spark(lake: str, spark: SparkSession, touched: Touched | None, rows: int) -> list[DataFile]:
+    """The same, written by Spark's tasks, each with the rows of a time: the next run finds those that it has to look at by their times."""
     for name in TABLES_READ:
         lakes.read(spark, lake, name).createOrReplaceTempView(name)
     if touched is not None:
@@ -170,5 +178,11 @@ def _by_spark(lake: str, spark: SparkSession, touched: Touched | None) -> list[D
             yield pa.RecordBatch.from_pylist([vars(file)], schema=_FILE)
 
     kinds = "table STRING, path STRING, size BIGINT, rows BIGINT, statistics STRING"
-    return [DataFile(**row.asDict()) for row in spark.sql(_sql(touched, by_duckdb=False)).mapInArrow(task, kinds).collect()]
+    partitions = str(spark.conf.get(PARTITIONS))
+    spark.conf.set(PARTITIONS, str(max(int(partitions), rows // TASK_ROWS)))
+    try:
+        made = spark.sql(_sql(touched, by_duckdb=False)).repartitionByRange("ts").sortWithinPartitions(*SORTED)
+        return [DataFile(**row.asDict()) for row in made.mapInArrow(task, kinds).collect()]
+    finally:
+        spark.conf.set(PARTITIONS, partitions)
 

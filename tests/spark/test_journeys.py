@@ -1,21 +1,32 @@
-"""Spark and DuckDB give the same journeys."""
+"""Spark and DuckDB give the same journeys, and the same table."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
-from pipelines.metrics import journeys_sql
+from pipelines.metrics import journeys, journeys_sql
+from stompcap.lake import data_files
+from stompcap.lake import tables as lakes
+from stompcap.lake.paths import location
 from stompcap.lake.query import Query, in_process
-from tests.pipelines.metrics.journey_cases import COLUMNS
+from stompcap.spark.session import PARTITIONS
+from tests.pipelines.metrics.journey_cases import COLUMNS, Traffic
+from tests.pipelines.metrics.test_journeys_by_runs import bring, computed, held
 from tests.pipelines.metrics.test_journeys_sql import CASES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
 
+MERGE = "spark.sql.adaptive.coalescePartitions.enabled"
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
@@ -52,3 +63,35 @@ def test_both_engines_give_the_same_journeys(spark: SparkSession) -> None:
 
 def found_names(found: pa.Table) -> list[str]:
     return list(found.column_names)
+
+
+@pytest.fixture
+def small_tasks(spark: SparkSession) -> Iterator[None]:
+    """Spark merges no tasks because they have little to do."""
+    spark.conf.set(MERGE, "false")
+    yield
+    spark.conf.unset(MERGE)
+
+
+@pytest.mark.usefixtures("small_tasks")
+def test_a_table_made_by_spark_is_that_of_duckdb_and_its_files_follow_each_other_in_time(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it first, then what comes; the session's partitions are as before."""
+    monkeypatch.setattr(journeys, "_large", lambda parts: True)
+    monkeypatch.setattr(journeys, "TASK_ROWS", 20)
+    lake, traffic, partitions = str(tmp_path), Traffic(), spark.conf.get(PARTITIONS)
+    lakes.create(lake)
+    for number in range(60):
+        traffic.send(number * 1000, number % 7).got(number * 1000 + 1, number % 7)
+    bring(lake, traffic)
+    assert journeys.refresh(lake, [], "run", lambda: spark) == len(held(lake)) == 60
+    assert held(lake) == computed(lake)
+    files = data_files.of(DeltaTable(location(lake, "journeys")), ["ts"])
+    bounds = sorted((file.bounds["ts"].least, file.bounds["ts"].most) for file in files)
+    assert len(bounds) > 2
+    assert all(one[1] <= other[0] for one, other in pairwise(bounds))
+    bring(lake, traffic.send(60_000, 100).got(60_001, 100).got(60_002, 101))
+    assert journeys.refresh(lake, [], "run", lambda: spark) == 2
+    assert held(lake) == computed(lake)
+    assert spark.conf.get(PARTITIONS) == partitions
