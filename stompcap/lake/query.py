@@ -7,6 +7,7 @@ more than `DRIVER_ROWS` rows are answered by Spark, so that nothing in the drive
 from __future__ import annotations
 
 import os
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -150,7 +151,9 @@ def _instance(by_arrow: bool) -> DuckDBPyConnection:
 def _start(*, by_arrow: bool) -> DuckDBPyConnection:
     import duckdb
 
-    started = duckdb.connect(config={"memory_limit": MEMORY})
+    # by itself it spills into the working directory, which need be neither writable nor large; instances must not share a folder
+    spilled = os.path.join(tempfile.gettempdir(), f"stompcap-duckdb-{os.getpid()}-{next(_NUMBERS)}")
+    started = duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": spilled})
     started.execute("SET GLOBAL TimeZone = 'UTC'")
     started.execute("SET GLOBAL default_null_order = 'nulls_first_on_asc_last_on_desc'")  # as Spark has it
     started.execute("SET GLOBAL enable_external_file_cache = false")  # what a process that lives on would keep of files that are gone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from pathlib import Path
 
@@ -98,3 +99,19 @@ def test_a_table_without_files_has_no_rows_and_a_join_with_it_none(tmp_path: Pat
     with query.opened({name: query.all_files(lake, name) for name in ("streams", "sessions")}) as database:
         assert database.sql("SELECT count(*) FROM streams").fetchall() == [(2,)]
         assert database.sql("SELECT count(*) FROM streams JOIN sessions USING (stream_id)").fetchall() == [(0,)]
+
+
+def test_what_does_not_fit_into_memory_is_spilled_among_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The working directory may be read-only, or small."""
+    working, temporary = tmp_path / "working", tmp_path / "temporary"
+    working.mkdir()
+    temporary.mkdir()
+    monkeypatch.chdir(working)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(query, "MEMORY", "40MB")
+    with query.isolated({}) as database, query.isolated({}) as other:
+        for one in (database, other):
+            one.execute("CREATE TABLE large AS SELECT hash(number) AS a, hash(number + 1) AS b FROM range(5000000) numbers(number)")
+        assert len([folder for folder in temporary.iterdir() if any(folder.iterdir())]) == 2
+        assert not list(working.iterdir())
+    assert not list(temporary.iterdir())
