@@ -52,13 +52,13 @@ def test_the_wheel_without_kernels_requires_what_compiles_them() -> None:
 @pytest.mark.parametrize(("version", "machine", "kernels"), [(0, "", True), (1, "", False), (0, "sparc", False)])
 def test_pip_takes_the_one_that_fits(version: int, machine: str, kernels: bool, tmp_path: Path) -> None:
     """Another version of Python, or another processor, gets the one that compiles its kernels."""
-    wanted = f"3.{sys.version_info.minor + version}"
+    fits, wanted = wheels()[kernels].name, f"3.{sys.version_info.minor + version}"
     platform = f"linux_{machine or os.uname().machine}"
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--no-deps", "--no-index", "--ignore-requires-python"]
     command += ["--find-links", DIST, "--only-binary", ":all:", "--python-version", wanted, "--platform", platform]
     done = subprocess.run([*command, "--target", tmp_path, "--report", "-", "stompcap"], check=True, capture_output=True, text=True)
     [taken] = json.loads(done.stdout)["install"]
-    assert taken["download_info"]["url"].rpartition("/")[2] == wheels()[kernels].name
+    assert taken["download_info"]["url"].rpartition("/")[2] == fits
 
 
 @pytest.mark.cluster
