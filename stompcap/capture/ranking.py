@@ -19,6 +19,7 @@ from stompcap.capture.rotation import SAME_CLOCK, STEPS, SWAPPED_NS, File, Ranke
 from stompcap.columns import I64, Bools, integers
 
 COLUMNS = ("capture_id", "path", "source", "first_ns", "last_ns")
+EARLIEST, LATEST = (int(one) for one in (np.iinfo(np.int64).min, np.iinfo(np.int64).max))
 _TYPES = (pa.string(), pa.string(), pa.string(), pa.int64(), pa.int64())
 
 
@@ -99,7 +100,7 @@ class _Files:
             at, steps = steps_of(files)
             now_ns = max(now_ns, *(file.last_ns for file, step in zip(files, steps, strict=True) if step == steps[-1]))
             own = np.array([file.row["at"] for file in files])
-            begins[own] = at
+            begins[own] = [min(max(one, EARLIEST), LATEST) for one in at]  # what is put behind a time near the end of all may lie beyond
             if steps[-1]:
                 clocks[own] = int(self.rotation[own[0]]) << STEPS | np.array(steps)
         return begins, clocks, now_ns
