@@ -41,5 +41,8 @@ def inline(function: F) -> F:
 
 
 def allocating(function: F) -> F:
-    """Compile a function that makes arrays, or returns some; those that it returns only another such function may take."""
-    return _cached(numba.njit(nogil=True)(function), function)
+    """Compile a function that makes arrays, or returns some; those that it returns only another such function may take.
+
+    It says so itself: numba gives what a kernel calls first the options of that kernel.
+    """
+    return _cached(numba.njit(nogil=True, _nrt=True)(function), function)
