@@ -15,7 +15,8 @@ from stompcap import kernel_cache
 F = TypeVar("F", bound=Callable[..., Any])
 
 BORROWING: dict[str, Any] = {"nogil": True, "_nrt": False}
-"""numba's options of what counts no references; its types do not have all that it takes."""
+COUNTING: dict[str, Any] = {"nogil": True, "_nrt": True}
+"""numba's options of what counts no references, and of what does; its types do not have all that it takes."""
 
 kernel_cache.use()
 
@@ -45,4 +46,4 @@ def allocating(function: F) -> F:
 
     It says so itself: numba gives what a kernel calls first the options of that kernel.
     """
-    return _cached(numba.njit(nogil=True, _nrt=True)(function), function)
+    return _cached(numba.njit(**COUNTING)(function), function)

@@ -32,8 +32,8 @@ KNOWN = [
 """What identifies captures, and the files that go on where they end."""
 
 
-OF_SOURCE = ["capture_id", "path", "source", "first_ns", "last_ns", "packets", "tcp_segments"]
-"""What orders captures, and what is said of two of them."""
+OF_SOURCE = ["capture_id", "path", "source", "first_ns", "last_ns", "packets", "tcp_segments", "format", "has_secrets"]
+"""What orders captures, what is said of two of them, and which may have secrets of TLS connections."""
 
 
 def known(lake: str, rows: pa.Table | None = None) -> list[dict[str, Any]]:

@@ -65,7 +65,9 @@ class Ranks:
         place[again.is_null().to_numpy()] = np.arange(others.num_rows)
         before = rank[place[in_order(held).rows]]
         ids, paths = (pa.concat_arrays(self._rows.column(name).chunks) for name in ("capture_id", "path"))
-        self.captures = CapturesByRank(ids, paths, found.clocks, before)
+        may_have = pc.equal(self._rows.column("format"), "pcapng")  # what rows of older lakes say
+        secrets = pc.coalesce(self._rows.column("has_secrets"), may_have, False)
+        self.captures = CapturesByRank(ids, paths, found.clocks, before, np.flatnonzero(secrets.to_numpy()))
         latest = int(before.max(initial=-1))
         self.late = frozenset(name for name, at in self.order.items() if at < latest)
         """Ids of those that the batch reads and that come before some that the lake has."""

@@ -83,4 +83,4 @@ class Task:
 
     @cached_property
     def _keys(self) -> KeyLog:
-        return key_logs.of_task(self.options.keylog, self.sources.paths)
+        return key_logs.of_task(self.options.keylog, [self.sources.paths[rank] for rank in self.captures.secrets.tolist()])

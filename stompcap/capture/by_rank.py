@@ -19,14 +19,18 @@ HASHED = 1 << 14  # ids whose digest is taken at a time
 class CapturesByRank:
     """Ids, paths and clocks (stompcap.capture.rotation) of captures, each by its rank; there is one clock more, which never stepped.
 
-    `before` has the ranks of those that the run before had, in the order that they had then; -1 for one that is gone.
+    `before` has the ranks of those that the run before had, in the order that they had then; -1 for one that is gone. `secrets` has the
+    ranks of those that may have secrets of TLS connections: all, where nothing is said.
     """
 
-    def __init__(self, ids: pa.Array, paths: pa.Array, clocks: Sequence[int] | I64 = (), before: I64 | None = None) -> None:
+    def __init__(
+        self, ids: pa.Array, paths: pa.Array, clocks: Sequence[int] | I64 = (), before: I64 | None = None, secrets: I64 | None = None
+    ) -> None:
         self.ids, self._paths = ids, paths
         self.clocks = np.full(len(ids) + 1, SAME_CLOCK, np.int64)
         self.clocks[: len(clocks)] = clocks
         self.before = np.empty(0, np.int64) if before is None else before
+        self.secrets = np.arange(len(ids)) if secrets is None else secrets
 
     @classmethod
     def of(cls, captures: Iterable[tuple[str, str]], before: Sequence[str] = ()) -> CapturesByRank:
@@ -46,12 +50,13 @@ class CapturesByRank:
         out = pa.BufferOutputStream()
         with pa.ipc.new_stream(out, columns.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
             stream.write(columns)
-        return {"packed": out.getvalue().to_pybytes(), "clocks": clocks, "before": len(self.before) if in_order else self.before}
+        before = len(self.before) if in_order else self.before
+        return {"packed": out.getvalue().to_pybytes(), "clocks": clocks, "before": before, "secrets": self.secrets}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         [columns] = pa.ipc.open_stream(state["packed"])
-        before = state["before"]
-        self.__init__(*columns.columns, state["clocks"], np.arange(before) if isinstance(before, int) else before)  # type: ignore[misc]
+        before = np.arange(state["before"]) if isinstance(state["before"], int) else state["before"]
+        self.__init__(*columns.columns, state["clocks"], before, state["secrets"])  # type: ignore[misc]
 
     @property
     def paths(self) -> Paths:

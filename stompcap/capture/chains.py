@@ -19,7 +19,7 @@ DAY_S = 86400  # records further apart in time are doubtful
 
 BROKEN, HOLDS, OPEN = 0, 1, 2  # OPEN: undecided, as more octets must be decompressed first
 
-SECTION_BLOCK, INTERFACE_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK, ENHANCED_BLOCK = 0x0A0D0D0A, 1, 2, 3, 6
+SECTION_BLOCK, INTERFACE_BLOCK, OBSOLETE_BLOCK, SIMPLE_BLOCK, ENHANCED_BLOCK, SECRETS_BLOCK = 0x0A0D0D0A, 1, 2, 3, 6, 10
 
 
 class Layout(NamedTuple):

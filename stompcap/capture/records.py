@@ -67,6 +67,7 @@ class Walk:
     unlimited: bool = False
     packets: int = 0
     flaws: list[str] = field(default_factory=list)
+    secrets: bool = False
 
     def __iter__(self) -> Iterator[Records]:
         self.packets = self.begin.packets if self.begin else 0
@@ -201,7 +202,7 @@ class Walk:
 
     def _pcapng(self) -> Iterator[Records]:
         known = self.begin or Checkpoint(0)
-        big, bad = known.big, np.zeros(4, np.int64)
+        big, seen = known.big, np.zeros(5, np.int64)
         interfaces = Interfaces(known.interfaces)
         at, reason = known.offset - self.capture.base, walk.FULL if self.begin else walk.SECTION
         while reason not in (walk.END, walk.TRUNCATED, walk.DAMAGED):
@@ -232,11 +233,12 @@ class Walk:
                 at += chains.block_octets(stated)
             room = self._room()
             begin, final = at, self.capture.ended
-            count, at, reason = walk.walk_pcapng(self.capture.octets, at, self._until(at), big, interfaces.rows, room, bad)
-            for many, first, what in ((bad[0], bad[1], "packet blocks that cannot be"), (bad[2], bad[3], TIMELESS)):
+            count, at, reason = walk.walk_pcapng(self.capture.octets, at, self._until(at), big, interfaces.rows, room, seen)
+            for many, first, what in ((seen[0], seen[1], "packet blocks that cannot be"), (seen[2], seen[3], TIMELESS)):
                 if many:
                     self._flaw(f"{many} {what}, the first at {self._offset_text(int(first))}")
-            bad[:] = 0
+            self.secrets |= bool(seen[4])
+            seen[:] = 0
             if count:
                 base = self.capture.base
                 self.reached = Checkpoint(

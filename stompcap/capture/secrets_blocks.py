@@ -9,13 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stompcap.capture.chains import MAX_BLOCK_OCTETS, block_octets
+from stompcap.capture.chains import MAX_BLOCK_OCTETS, SECRETS_BLOCK, block_octets
 from stompcap.capture.files import Window, open_capture
 from stompcap.capture.integers import u32
 from stompcap.capture.records import Walk
 from stompcap.columns import I64, Octets
 
-SECRETS_BLOCK = 0x0A
 TLS_KEY_LOG = 0x544C534B
 PACKET_BLOCKS = (2, 3, 6)
 HEAD, ENHANCED_HEAD = 20, 28

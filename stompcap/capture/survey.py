@@ -166,6 +166,7 @@ def _in_one_pass(
         "skipped": dict(count.skipped),
         "first_ns": count.first,
         "last_ns": count.last,
+        "has_secrets": walk.secrets,
         "first_ts": None if count.first is None else EPOCH + timedelta(microseconds=count.first // 1000),
         "status": walk.status,
         "damage": walk.damage,

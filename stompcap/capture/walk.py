@@ -18,6 +18,7 @@ from stompcap.capture.chains import (
     MAX_PACKET_OCTETS,
     OBSOLETE_BLOCK,
     OPEN,
+    SECRETS_BLOCK,
     SECTION_BLOCK,
     SIMPLE_BLOCK,
     Layout,
@@ -150,13 +151,13 @@ def packet_block(octets: Octets, at: Int, length: Int, big: bool, interfaces: I6
 
 
 @kernel
-def walk_pcapng(octets: Octets, at: Int, stop: Int, big: bool, interfaces: I64, room: Room, bad: I64) -> tuple[Int, Int, Int]:
+def walk_pcapng(octets: Octets, at: Int, stop: Int, big: bool, interfaces: I64, room: Room, seen: I64) -> tuple[Int, Int, Int]:
     """Fill the room from the block at `at` on: (records, next offset, why it stopped).
 
     No block that begins at or behind `stop` is taken. `interfaces`: a row per interface of the section: link type,
     snaplen, if_tsresol, if_tsoffset. Section and interface blocks are left to the caller. A simple packet block has no
-    time: 0. Invalid packet blocks are passed over; `bad` gets their number, and where the first is, and the same for packets
-    with an impossible time, which get 0.
+    time: 0. Invalid packet blocks are passed over; `seen` gets their number, and where the first is, and the same for packets
+    with an impossible time, which get 0, and the number of blocks with secrets.
     """
     position, captured, original, ts_ns, links = room
     end, count = len(octets), 0
@@ -183,12 +184,14 @@ def walk_pcapng(octets: Octets, at: Int, stop: Int, big: bool, interfaces: I64, 
             if head:
                 if time < 0:
                     time = 0
-                    bad[3] = bad[3] if bad[2] else at
-                    bad[2] += 1
+                    seen[3] = seen[3] if seen[2] else at
+                    seen[2] += 1
                 position[count], ts_ns[count], links[count] = at + head, time, interfaces[interface, 0]
                 count += 1
             else:
-                bad[1] = bad[1] if bad[0] else at
-                bad[0] += 1
+                seen[1] = seen[1] if seen[0] else at
+                seen[0] += 1
+        elif kind == SECRETS_BLOCK:
+            seen[4] += 1
         at += length
     return count, at, FULL

@@ -32,6 +32,7 @@ CAPTURES = Table(
         big("first_ns", "Earliest packet time, nanoseconds since the epoch"),
         big("last_ns", "Latest packet time, nanoseconds since the epoch"),
         moment("first_ts", "first_ns in microseconds, UTC"),
+        flag("has_secrets", "Whether the file has secrets of TLS connections with its packets (Decryption Secrets Blocks of pcapng)"),
         text("status", "How much of the file could be read; unreadable files are tried again", *words.CAPTURE_STATUSES, nullable=False),
         text("damage", "What is damaged, at which file offset (of a compressed file: decompressed offset), or why the file cannot be read; "
              "null if undamaged"),

@@ -38,6 +38,7 @@ def test_a_whole_file(tmp_path, write, kind, snaplen):
         "skipped": {"not_ip": 1},
         "first_ns": (T - 5_000) // tick * tick,
         "last_ns": (T + 9_000) // tick * tick,
+        "has_secrets": False,
         "first_ts": datetime(2023, 11, 14, 22, 13, 20, 123451, UTC),
         "status": "complete",
         "damage": None,

@@ -15,6 +15,7 @@ import pytest
 
 from stompcap.assembly import key_logs as of_captures
 from stompcap.capture.secrets_blocks import key_logs
+from stompcap.capture.survey import survey
 from stompcap.options import Options
 from stompcap.transport.keys import KeyLog
 from tests.assembly.test_flow import InBlocks, rows
@@ -209,6 +210,7 @@ def test_secrets_may_be_anywhere_in_a_capture(at, compressed, tmp_path, monkeypa
     path = tmp_path / "with.pcapng"
     path.write_bytes(gzip.compress(b"".join(blocks)) if compressed else b"".join(blocks))
     assert set(key_logs(str(path))) == {text}
+    assert [survey(str(one), "tap")["has_secrets"] for one in (path, pcapng, file)] == [True, False, False]
     assert wire_of([str(path)]).tables()["frames"].num_rows
     # of captures that are too large to be searched as a whole by every task, those before the packets are found
     monkeypatch.setattr(of_captures, "SEARCHED_OCTETS", 0)

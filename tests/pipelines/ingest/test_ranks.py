@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 
 import pytest
@@ -53,3 +54,10 @@ def test_of_two_steps_those_behind_have_later_clocks() -> None:
     ranks = Ranks([survey("x3", 12)], Baseline(0, captures=as_captures([survey("x1", 0).row, survey("x2", 5).row])))
     assert [clock & 0xFFFFFFFF for clock in ranks.captures.clocks.tolist()[:3]] == [0, 1, 2]
     assert ranks.now_ns == 22 * SECOND
+
+
+def test_tasks_look_for_secrets_only_in_captures_that_have_some() -> None:
+    told = [("x0", False, "pcapng"), ("x1", True, "pcapng"), ("x2", None, "pcap"), ("x3", None, "pcapng")]
+    held = [survey(name, at * 20).row | {"has_secrets": some, "format": kind} for at, (name, some, kind) in enumerate(told)]
+    ranks = Ranks([survey("x4", 100)], Baseline(0, captures=as_captures(held)))
+    assert [ranks.name(rank) for rank in pickle.loads(pickle.dumps(ranks.captures)).secrets.tolist()] == ["x1", "x3"]
