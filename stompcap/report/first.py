@@ -11,7 +11,9 @@ from stompcap.tables.outcomes import NOT_SETTLED
 DRAWN = 12
 """Destinations in the time line: those of incidents, then the busiest."""
 
-INCIDENTS_SHOWN = 200
+INCIDENTS_FIRST, INCIDENTS_SHOWN = 200, 5000
+"""Incidents of the first screen, and of the whole page, at whose end the others are."""
+
 LOGINS = 1000
 
 _LOGIN = "CASE WHEN s.login LIKE '%***%' THEN NULL ELSE nullif(s.login, '') END"

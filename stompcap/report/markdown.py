@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from stompcap import zones
 from stompcap.incidents.lines import packets, since, whose
 from stompcap.report import telling
+from stompcap.report.first import INCIDENTS_FIRST
 from stompcap.report.page import records
 from stompcap.report.queries import QUERIES
 from stompcap.report.ranking import ranked
@@ -47,11 +48,11 @@ def build(
 def _part(answers: dict[str, Rows], changes: Changes | None) -> list[str]:
     total = next(iter(answers["captures_total"]), {})
     lines = [f"**{telling.headline(answers)}**, captured {moment(total.get('first_ns'), 0)} to {moment(total.get('last_ns'), 0)}", ""]
-    for number, row in enumerate(answers["incidents"], 1):
+    for number, row in enumerate(answers["incidents"][:INCIDENTS_FIRST], 1):
         ids = " ".join(f"`{one[:8]}`" for one in (row["streams"] or [])[:3])
         more = ", ".join(one for one in (_plain(whose(row)), ids, _plain(packets(row))) if one)
         lines.append(f"{number}. {since(row)} **{row['level']}** {_plain(row['sentence'])}" + (f" ({more})" if more else ""))
-    if unlisted := telling.unlisted(answers):
+    if unlisted := telling.unlisted(answers) + len(answers["incidents"][INCIDENTS_FIRST:]):
         lines += ["", f"{counted(unlisted, 'more incident')} not listed."]
     lines += ["", *([] if changes is None else _changes(changes)), "## Who", ""]
     lines += _table(

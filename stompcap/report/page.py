@@ -23,6 +23,7 @@ from stompcap import units, zones
 from stompcap.incidents import lines
 from stompcap.report import by_product, dialogues, grouping, telling
 from stompcap.report.culprits import STORM
+from stompcap.report.first import INCIDENTS_FIRST
 from stompcap.report.queries import QUERIES
 from stompcap.report.ranking import ranked
 from stompcap.report.remarks import BREAKERS, remarks
@@ -230,6 +231,7 @@ def _part(
         without=without,
         without_level=level,
         folded=shown,
+        INCIDENTS_FIRST=INCIDENTS_FIRST,
         incidents_left=telling.unlisted(answers),
         lake_word=lake_word,
         STORM=STORM,

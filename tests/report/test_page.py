@@ -257,6 +257,15 @@ def test_what_has_no_room_is_counted(answers: dict[str, pa.Table]) -> None:
     assert f"{1002 - len(places):,} more are not shown" in text
 
 
+def test_all_incidents_are_on_the_page_however_many(answers: dict[str, pa.Table]) -> None:
+    [row] = answers["incidents"].slice(0, 1).to_pylist()
+    rows = [row | {"incident_id": f"{number:020x}", "sentence": f"{row['subject']} has incident {number}"} for number in range(1234)]
+    text = " ".join("".join(outline(build(answers | {"incidents": pa.Table.from_pylist(rows, answers["incidents"].schema)})).words).split())
+    assert "1,034 more are at the end of this page" in text
+    assert [number for number in range(1234) if f"has incident {number}login " not in text] == []
+    assert text.index("The other incidents") < text.index("has incident 200login ")
+
+
 def test_the_subject_of_an_incident_stands_out(answers: dict[str, pa.Table]) -> None:
     row = answers["incidents"].slice(0, 1).to_pylist()[0] | {"subject": "billing", "sentence": "billing <b> takes"}
     assert telling.sentence(row) == "<strong>billing</strong> &lt;b&gt; takes"
