@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 
 from pipelines.incidents.evidence import Frame, find_frames, find_packets
 from pipelines.incidents.islands import islands
-from pipelines.incidents.kinds import DAY, KINDS, MINUTE, TABLES, Kind
+from pipelines.incidents.kinds import KINDS, MINUTE, TABLES, Kind
 from pipelines.incidents.pace import Pace
 from pipelines.incidents.possible import possible, questions
-from pipelines.incidents.window import Window, first_change, window
+from pipelines.incidents.window import DAY_NS, Window, first_change, window
 from stompcap.incidents.facts import Facts
 from stompcap.incidents.summary import summarise
 from stompcap.lake import delta_log, open_tables, query
@@ -37,9 +37,6 @@ Row = dict[str, Any]
 TABLE = INCIDENTS.name
 OF_KIND = {kind.name: kind for kind in KINDS}
 MINUTE_NS = MINUTE * 10**9
-BRIEF, DAILY = (tuple(kind for kind in KINDS if (kind.gap_s >= DAY) is daily) for daily in (False, True))
-"""Kinds whose incidents end after an hour of quiet at most, and those that often last as long as a lake, which would make all again."""
-
 TOTALS = "SELECT source, count(*) AS connections FROM streams WHERE protocol = 'stomp' GROUP BY source"
 SAME = ("kind", "source", "subject_kind", "subject", "server_product", "what", "begin_ns")
 
@@ -68,9 +65,21 @@ def _refresh(lake: str, delta: DeltaTable, since: Mapping[str, int | None], info
 
 
 def windows(first_ns: int | None, held: pa.Table) -> dict[tuple[Kind, ...], Window | None]:
-    """From when on to make the incidents of which kinds again, where the first packet that came is of that time."""
-    since = {kinds: window(first_ns, held.filter(_of(held, kinds))) for kinds in (BRIEF, DAILY)}
-    return since if len(set(since.values())) > 1 else {KINDS: since[DAILY]}
+    """From when on to make the incidents of which kinds again, where the first packet that came is of that time.
+
+    Each kind has its own incidents that last: one that lasts as long as a lake has no other kind made again from its begin on. Those
+    that begin on the same day are made together.
+    """
+    of_day: dict[int | None, list[tuple[Kind, Window | None]]] = defaultdict(list)
+    for kind in KINDS:
+        since = window(first_ns, held.filter(_of(held, (kind,))))
+        of_day[None if since is None else since.begin_ns // DAY_NS].append((kind, since))
+    return {tuple(kind for kind, _ in of_one): _earliest(since for _, since in of_one) for of_one in of_day.values()}
+
+
+def _earliest(windows: Iterable[Window | None]) -> Window | None:
+    found = [one for one in windows if one is not None]
+    return min(found, key=lambda one: one.begin_ns) if found else None
 
 
 def _of(held: pa.Table, kinds: Sequence[Kind]) -> pa.ChunkedArray:

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from pipelines.incidents.kinds import KINDS
-from pipelines.incidents.refresh import BRIEF, DAILY, windows
-from pipelines.incidents.window import DAY_NS, Window
+from pipelines.incidents.refresh import windows
+from pipelines.incidents.window import DAY_NS
 from stompcap.tables.incidents import INCIDENTS
 
 NOW = 100 * DAY_NS
@@ -22,27 +22,23 @@ def held(*rows: tuple[str, int, int | None]) -> pa.Table:
 
 
 @pytest.mark.parametrize(
-    ("rows", "brief", "daily"),
+    ("rows", "apart"),
     [
-        ((), 99, 99),
-        ((("refused", 1, 97),), 99, 99),  # over a day before what is made again
-        ((("refused", 97, 98),), 97, 99),
-        ((("refused", 95, None),), 95, 99),
-        ((("refused", 95, None), ("errors", 90, 94)), 90, 99),  # which the first one's begin is within a day of
-        ((("protocol", 1, 100),), 99, 1),  # lasts, and has nothing else made again
-        ((("protocol", 1, 100), ("refused", 97, 98)), 97, 1),
+        ((), {}),
+        ((("refused", 1, 97),), {}),  # over a day before what is made again
+        ((("refused", 97, 98),), {"refused": 97}),
+        ((("refused", 95, None),), {"refused": 95}),
+        ((("refused", 95, None), ("refused", 90, 94)), {"refused": 90}),  # which the first one's begin is within a day of
+        ((("refused", 95, None), ("errors", 90, 94)), {"refused": 95}),  # over, and of another kind
+        ((("protocol", 1, 100), ("refused", 97, 98), ("errors", 97, None)), {"protocol": 1, "refused": 97, "errors": 97}),
     ],
 )
-def test_what_lasts_as_long_as_a_lake_is_made_again_alone(
-    rows: tuple[tuple[str, int, int | None], ...], brief: int, daily: int
-) -> None:
-    wanted = {BRIEF: Window(brief * DAY_NS), DAILY: Window(daily * DAY_NS)}
-    assert windows(NOW, held(*rows)) == (wanted if brief != daily else {KINDS: Window(daily * DAY_NS)})
+def test_what_lasts_has_its_own_kind_alone_made_again(rows: tuple[tuple[str, int, int | None], ...], apart: dict[str, int]) -> None:
+    found = windows(NOW, held(*rows))
+    begins = {kind.name: since.begin_ns // DAY_NS for kinds, since in found.items() for kind in kinds if since is not None}
+    assert begins == {kind.name: apart.get(kind.name, 99) for kind in KINDS}
+    assert len(found) == len({*apart.values(), 99}), "kinds of one day are made together"
 
 
 def test_all_are_made_again_where_more_changed_than_captures_came() -> None:
     assert windows(None, held(("protocol", 1, 100))) == {KINDS: None}
-
-
-def test_each_kind_is_made_again_once() -> None:
-    assert sorted(kind.name for kind in (*BRIEF, *DAILY)) == sorted(kind.name for kind in KINDS)
