@@ -15,9 +15,14 @@ SUBJECT_KINDS = ("login", "client", "connection", "destination", "broker", "netw
 LEVELS = ("critical", "warning", "note")
 CONFIDENCES = ("proven", "likely")
 
+STANDING = ("broker_stop", "broker_still", "cut_together", "consumer_gone", "consumer_stalled", "consumers_left")
+"""Kinds in which nothing goes on at all; while they last they hurt more than what is slow, however much of that there is."""
+
+_STANDS = f"end_ns IS NULL AND kind IN ({', '.join(repr(kind) for kind in STANDING)})"
 ORDER = (
     "CASE WHEN subject_kind = 'capture' AND level <> 'note' THEN 0 ELSE 1 END, "
-    "CASE level WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, messages DESC, begin_ns, kind, subject, incident_id"
+    f"CASE level WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, CASE WHEN {_STANDS} THEN 0 ELSE 1 END, messages DESC, "
+    "begin_ns, kind, subject, incident_id"
 )
 """The order in which incidents are said, as SQL: what hurts most first, behind captures that limit what can be known."""
 
