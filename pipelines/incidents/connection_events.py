@@ -37,10 +37,11 @@ _ENDS = "FROM ends s JOIN streams p ON p.stream_id = s.stream_id"
 _TEXT = error_text()
 
 REFUSED = f"""
-    SELECT {_OF_SESSION}, {alike(_TEXT)} AS what, {_TEXT} AS text, s.opened_ns AS begin_ns, {_ENDED} AS end_ns, 0 AS messages,
-           {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction, 0 AS stream_offset
-    {_SESSIONS} WHERE s.outcome = 'refused' AND s.opened_ns IS NOT NULL"""
-"""CONNECTs answered with an ERROR."""
+    SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, k.server_product,
+           concat({BROKER}, ' ', {alike(_TEXT)}) AS what, {_TEXT} AS text, s.opened_ns AS begin_ns, {_ENDED} AS end_ns,
+           0 AS messages, {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction, 0 AS stream_offset
+    {_SESSIONS} JOIN brokers k ON k.source = p.source AND k.broker = {BROKER} WHERE s.outcome = 'refused' AND s.opened_ns IS NOT NULL"""
+"""CONNECTs answered with an ERROR, by the broker that answers."""
 
 _NAMES = 4  # clients that a sentence names
 _TEN_MINUTES = f"CAST(floor(s.opened_ns / {EQUAL_WITHIN_S * SECOND_NS}.0) AS BIGINT)"
@@ -58,8 +59,7 @@ UNANSWERED = many(f"""
                  array_to_string(list_sort(list(DISTINCT {SUBJECT}))[1:{_NAMES}], ', ') AS names
           {_UNANSWERED} AND p.closed_by = 'server' GROUP BY p.source, {BROKER}, {_TEN_MINUTES}) n
     ON n.source = p.source AND n.broker = {BROKER} AND n.minutes = {_TEN_MINUTES}
-    LEFT JOIN (SELECT p.source, {BROKER} AS broker, max(s.server_product) AS server_product {_SESSIONS} GROUP BY p.source, {BROKER}) k
-    ON k.source = p.source AND k.broker = {BROKER}
+    JOIN brokers k ON k.source = p.source AND k.broker = {BROKER}
     WHERE s.outcome = 'unanswered' AND s.gap_octets = 0 AND s.closed_ns IS NOT NULL AND p.closed_by = 'server'""",
     EQUAL, EQUAL_WITHIN_S)  # fmt: skip
 """CONNECTs without an answer up to the close, no byte being missing: given up by the client, or closed by the broker, whoever it is that
@@ -90,7 +90,8 @@ _SHORT = f"""
       AND (s.cause <> 'unknown' OR s.ended_by = 'server' OR s.stream_id IN (SELECT stream_id FROM subscriptions))"""
 _ONE = "CASE WHEN min({0}) = max({0}) THEN min({0}) END"
 _HELD = f"""
-    SELECT d.stream_id, count(*) AS unsettled, CAST(min_by(d.body_hash, d.stream_offset) AS BIGINT) AS first_hash
+    SELECT d.stream_id, count(*) AS unsettled, CAST(min_by(d.body_hash, d.stream_offset) AS BIGINT) AS first_hash,
+           min_by(d.destination_name, d.stream_offset) AS destination_name
     FROM deliveries d JOIN short b ON b.stream_id = d.stream_id WHERE {NOT_SETTLED.sql()} GROUP BY d.stream_id"""
 RECONNECT_LOOP = many(f"""
     SELECT source, subject_kind, subject, min(server_product) AS server_product, min(what) AS what,
@@ -101,8 +102,9 @@ RECONNECT_LOOP = many(f"""
     FROM (
         SELECT b.*, coalesce(h.unsettled, 0) AS unsettled, coalesce(u.destination_name, x.destination_name) AS destination_name,
                CASE WHEN b.closed_ns - lag(b.closed_ns) OVER earlier <= {LOOP_WITHIN_S * SECOND_NS}
-                    THEN CASE WHEN h.first_hash = lag(h.first_hash) OVER earlier AND h.first_hash NOT IN (
-                                  SELECT body_hash FROM deliveries WHERE settled_ns IS NOT NULL AND body_hash IS NOT NULL)
+                    THEN CASE WHEN h.first_hash = lag(h.first_hash) OVER earlier AND (h.first_hash, h.destination_name) NOT IN (
+                                  SELECT body_hash, destination_name FROM deliveries
+                                  WHERE settled_ns IS NOT NULL AND body_hash IS NOT NULL AND destination_name IS NOT NULL)
                          THEN 1 ELSE 0 END END AS same
         FROM short b LEFT JOIN (SELECT stream_id, {_ONE.format("destination_name")} AS destination_name FROM subscriptions
                                 GROUP BY stream_id) u ON u.stream_id = b.stream_id
@@ -118,7 +120,10 @@ A producer may leave by a bare FIN; of those without a subscription only what wa
 who ended them, `before` is 1 where each left the same message unacknowledged first, and nobody ever took it.
 """
 
-CTES = {"short": _SHORT}
+BROKERS = f"SELECT p.source, {BROKER} AS broker, max(s.server_product) AS server_product {_SESSIONS} GROUP BY p.source, {BROKER}"
+"""Brokers with their product, which those that they let in know."""
+
+CTES = {"brokers": BROKERS, "short": _SHORT}
 
 
 def _storm(kind: str, name: str, least_logins: int) -> str:
@@ -153,9 +158,12 @@ Not those behind a stop of the broker: there everyone comes back.
 ERRORS = f"""
     SELECT {_OF_SESSION}, {alike(_TEXT)} AS what, {_TEXT} AS text, coalesce(e.first_ns, {_ENDED}) AS begin_ns,
            coalesce(e.first_ns, {_ENDED}) AS end_ns, 0 AS messages, {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction,
-           e.stream_offset
-    {_ENDS} LEFT JOIN (SELECT stream_id, min(first_ns) AS first_ns, min(stream_offset) AS stream_offset FROM frames
+           e.stream_offset, x.destination_name, {NO_NUMBER} AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
+    {_ENDS} LEFT JOIN (SELECT stream_id, {_ONE.format("destination_name")} AS destination_name FROM sends WHERE stream_id NOT IN (
+                           SELECT stream_id FROM subscriptions) GROUP BY stream_id) x ON x.stream_id = s.stream_id
+    LEFT JOIN (SELECT stream_id, min(first_ns) AS first_ns, min(stream_offset) AS stream_offset FROM frames
                        WHERE command = 'ERROR' AND direction = 's2c' GROUP BY stream_id) e ON e.stream_id = s.stream_id
     WHERE s.error_message IS NOT NULL AND s.outcome <> 'refused' AND s.cause NOT IN ('broker_stop', 'idle_cut', 'heartbeat_client')
       AND {_ENDED} IS NOT NULL"""
-"""Sessions that got an ERROR, by what it says, at the time of the first: RabbitMQ goes on after some."""
+"""Sessions that got an ERROR, by what it says, at the time of the first: RabbitMQ goes on after some. Of those that send alone, and to one
+destination, it is named: Artemis does not say that an address is full."""

@@ -15,6 +15,9 @@ STALLED_TIMES, WHOLE = 10, 0.9
 """A stall is so many times what the consumer usually takes for a message, or more. Where nothing at all was captured for that share of it,
 a clock may have leapt, of which nobody speaks."""
 
+SKIPPED, SKIPPED_SHARE = 3, 0.5
+"""Where so many messages in flight, and that share of them, came before others that were settled, a stall began with the first of them."""
+
 LEFT, LEFT_SESSIONS, LEFT_WITHIN_S, LIVED_S = 10, 3, 3600, 120
 """So many messages left by sessions of a client that ended in so many minutes within so many seconds; shorter sessions are a loop.
 
@@ -54,9 +57,15 @@ SLOW = f"""
 _ALL_SILENT = f"""t.ended_by IN ('ack', 'nack') AND EXISTS (
                SELECT 1 FROM holes h WHERE h.source = p.source AND h.begin_ns >= t.begin_ns AND h.end_ns <= t.end_ns
                AND h.end_ns - h.begin_ns >= {WHOLE} * (t.end_ns - t.begin_ns))"""
+_SKIPS = f"""t.skipped >= {SKIPPED} AND t.skipped >= {SKIPPED_SHARE} * t.held AND t.begin_ns - t.skipped_ns
+              >= greatest({STALLED_S * SECOND_NS}, {STALLED_TIMES} * 1000 * u.usual_us)"""
 STALLED = f"""
     SELECT {_OF_SESSION}, coalesce(t.destination, '') AS what,
-           CASE WHEN {_ALL_SILENT} THEN 'silence' ELSE t.ended_by END AS text, t.begin_ns,
+           concat(CASE WHEN {_ALL_SILENT} THEN 'silence' WHEN t.ended_by IN ('ack', 'nack') THEN 'settled'
+                       WHEN t.ended_by = 'close' AND s.close_cause = 'heartbeat_client' THEN 'close beats'
+                       WHEN t.ended_by = 'close' AND p.closed_by IS NOT NULL THEN concat('close ', p.closed_by) ELSE t.ended_by END,
+                  CASE WHEN {_SKIPS} THEN ' skipping' ELSE '' END) AS text,
+           CASE WHEN {_SKIPS} THEN t.skipped_ns ELSE t.begin_ns END AS begin_ns,
            CASE WHEN t.ended_by IN ('ack', 'nack') THEN t.end_ns WHEN t.ended_by <> 'capture_end' THEN n.back_ns END AS end_ns,
            greatest(t.held, t.in_flight) AS messages, t.stalled_ms / 1e3 AS amount, t.stream_id, {NO_TEXT} AS direction,
            CAST(NULL AS BIGINT) AS stream_offset, t.destination_name, u.usual_us / 1e6 AS before,
@@ -89,12 +98,19 @@ STILL = f"""
 """Pauses of consumers, without the leaps of clocks in them; not those of connections that seem to end in a leap of a day."""
 
 HELD = """
-    SELECT t.*, h.held, h.destination_name FROM still t LEFT JOIN (
-        SELECT c.stream_id, c.subscription, c.begin_ns, count(*) AS held, max(d.destination_name) AS destination_name FROM still c
-        JOIN deliveries d ON d.stream_id = c.stream_id AND d.subscription = c.subscription AND d.delivered_ns <= c.end_ns
+    SELECT t.*, h.held, h.destination_name, h.skipped, h.skipped_ns FROM still t LEFT JOIN (
+        SELECT c.stream_id, c.subscription, c.begin_ns, count(*) AS held, max(d.destination_name) AS destination_name,
+               count_if(d.stream_offset < k.settled_offset) AS skipped,
+               min(CASE WHEN d.stream_offset < k.settled_offset THEN d.delivered_ns END) AS skipped_ns
+        FROM still c JOIN deliveries d ON d.stream_id = c.stream_id AND d.subscription = c.subscription AND d.delivered_ns <= c.end_ns
         AND coalesce(d.settled_ns, c.end_ns) >= c.end_ns AND d.ack_mode <> 'auto'
+        LEFT JOIN (SELECT c.stream_id, c.subscription, c.begin_ns, max(d.stream_offset) AS settled_offset
+                   FROM still c JOIN deliveries d ON d.stream_id = c.stream_id AND d.subscription = c.subscription
+                   AND d.settled_ns <= c.begin_ns GROUP BY c.stream_id, c.subscription, c.begin_ns) k
+        ON k.stream_id = c.stream_id AND k.subscription = c.subscription AND k.begin_ns = c.begin_ns
         GROUP BY c.stream_id, c.subscription, c.begin_ns) h
     ON h.stream_id = t.stream_id AND h.subscription = t.subscription AND h.begin_ns = t.begin_ns"""
+"""Pauses with the messages that are in flight, and how many of these are `skipped`: they came before another one that was settled."""
 
 SUBSCRIBING = """
     SELECT p.source, u.destination_name, u.subscribed_ns FROM subscriptions u JOIN streams p ON p.stream_id = u.stream_id"""
@@ -190,15 +206,19 @@ NACKED = f"""
     FROM consumer_past m JOIN (
         SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, d.destination_name, {DELIVERED} AS minute,
                count(*) AS nacked, min(d.delivered_ns) AS first_ns, max(d.settled_ns) AS last_ns, min(d.stream_id) AS stream_id,
-               min(d.stream_offset) AS stream_offset
+               min(d.stream_offset) AS stream_offset,
+               count_if(d.body_hash IS NULL OR l.last_ns <= d.settled_ns
+                        OR d.body_hash IN (SELECT body_hash FROM deliveries WHERE redelivered)) AS unknown
         FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+        JOIN (SELECT stream_id, max(delivered_ns) AS last_ns FROM deliveries GROUP BY stream_id) l ON l.stream_id = d.stream_id
         WHERE d.settlement = 'nack' AND d.delivered_ns > 0
           AND d.stream_id NOT IN (SELECT stream_id FROM deliveries WHERE redelivered)
         GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}
     ) c ON c.source = m.source AND c.subject_kind = m.subject_kind AND c.subject = m.subject AND c.minute = m.minute
         AND c.destination_name IS NOT DISTINCT FROM m.destination_name AND c.server_product IS NOT DISTINCT FROM m.server_product
-    WHERE c.nacked >= {AGAIN} AND c.nacked >= {AGAIN_SHARE} * m.messages"""
-"""Minutes in which a consumer refused much of what it got, and none of it came back to it."""
+    WHERE c.nacked >= {AGAIN} AND c.nacked >= {AGAIN_SHARE} * m.messages OR c.unknown = 0"""
+"""Minutes in which a consumer refused much of what it got, and none of it came back to it; or little, and none came back to anybody, though
+the consumer got others after it."""
 
 _REPEATED = f"""
     SELECT m.source, m.subject_kind, m.subject, m.server_product, coalesce(m.destination_name, '') AS what, {NO_TEXT} AS text,

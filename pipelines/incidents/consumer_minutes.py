@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
 from pipelines.incidents.young_minutes import young_slow
+from stompcap.incidents.traffic import REFUSED, REFUSED_SHARE
 from stompcap.tables.outcomes import MEASURED
 
 TIMED = f"{MEASURED.sql('d')} AND d.redelivered IS NOT TRUE"
@@ -27,7 +28,7 @@ THAN_USUAL, AT_ONCE, NEAR, NEAR_MINUTES = 3, 10, 5, 2
 MANY_CONNECTIONS, SHORT_S = 3, 120
 """A consumer that had so many connections of so many seconds at most in a minute near is in a loop, and what it takes says nothing."""
 
-AGAIN, AGAIN_SHARE = 5, 0.2
+AGAIN, AGAIN_SHARE = REFUSED, REFUSED_SHARE
 """So many messages that come again, or transactions that are rolled back, in a minute, and that share of all, are many."""
 
 MINUTE_NS = 60_000_000_000

@@ -1,4 +1,4 @@
-"""Events of destinations: nobody consumes, messages wait, a producer sends more, a broker or its confirmations are slow.
+"""Events of destinations: messages wait, a producer sends more, a broker or its confirmations are slow.
 
 A consumer that is slow, or stalled, explains what its destination suffers: that is said once, of the consumer.
 """
@@ -8,12 +8,10 @@ A consumer that is slow, or stalled, explains what its destination suffers: that
 from __future__ import annotations
 
 from pipelines.incidents.consumer_minutes import DAY_MINUTES, DELIVERED, LEAST_MINUTES, MANY_CONNECTIONS, MINUTE_NS, PAST
-from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
+from pipelines.incidents.flagged import NO_TEXT, SECOND_NS
 from pipelines.incidents.who import BROKER, SUBJECT, SUBJECT_KIND
 from pipelines.incidents.young_minutes import young_faster
-
-UNREAD, UNREAD_MINUTES = 20, 10
-"""So many SENDs to a queue within so many minutes, and no consumer was captured."""
+from stompcap.incidents.surroundings import WRONG_LENGTH
 
 LATE_US, LATER = 1_000_000, 10
 """A minute is late if half of its messages were so many microseconds in the broker, and so many times the best minute before."""
@@ -28,11 +26,8 @@ MORE, GROWTH, GROWTH_SHARE, GROWTH_MINUTES = 2, 10, 0.2, 3
 CONFIRMED_US, CONFIRMED_TIMES, CONFIRMED_MINUTES = 250_000, 5, 2
 """Confirmations are slow if their 95th percentile is so many microseconds and times more than the best before, in so many minutes."""
 
-SELDOM = 0.05
-"""A queue that was consumed from but for that share of the minutes in which it was sent to has lost its consumers when it is not."""
-
 NEAR = 5  # minutes around which something explains another
-_KEY = "source, destination_name, server_product"
+KEY = "source, destination_name, server_product"
 
 DESTINATION_PAST = f"""
     SELECT *, min(CASE WHEN messages >= 3 THEN residence_p50_us END) OVER past AS best_us,
@@ -48,8 +43,8 @@ DESTINATION_PAST = f"""
             FROM by_minute LEFT JOIN (SELECT source AS seen_source, floor(min(first_ns) / {MINUTE_NS}.0) AS first_minute FROM captures
                                       GROUP BY source) seen ON seen_source = source
             WHERE destination_name IS NOT NULL GROUP BY source, destination_name, server_product, minute) minutes
-        WINDOW recent AS (PARTITION BY {_KEY} ORDER BY minute RANGE BETWEEN 4 PRECEDING AND CURRENT ROW)) rated
-    WINDOW past AS (PARTITION BY {_KEY} ORDER BY minute {PAST})"""
+        WINDOW recent AS (PARTITION BY {KEY} ORDER BY minute RANGE BETWEEN 4 PRECEDING AND CURRENT ROW)) rated
+    WINDOW past AS (PARTITION BY {KEY} ORDER BY minute {PAST})"""
 
 EXPLAINED = f"""
     SELECT source, destination_name, minute FROM slow_minutes WHERE slow OR most_connections >= {MANY_CONNECTIONS}
@@ -57,14 +52,22 @@ EXPLAINED = f"""
     UNION SELECT source, destination_name, minute FROM redelivering
     UNION SELECT t.source, t.destination_name, CAST(floor(t.begin_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t
     UNION SELECT t.source, t.destination_name, CAST(floor(t.end_ns / {MINUTE_NS}.0) AS BIGINT) FROM stalled t
+    UNION SELECT p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)
+          FROM sends x JOIN streams p ON p.stream_id = x.stream_id
+          WHERE x.sent_ns > 0 AND x.stream_id IN (SELECT stream_id FROM compliance_findings WHERE rule_id = '{WRONG_LENGTH}')
 """
-"""Minutes of destinations in which a consumer is the reason: it is slow, stalled, in a loop, or gets again what it gives back."""
+"""Minutes of destinations in which a client is the reason: a consumer is slow, stalled, in a loop, or gets again what it gives back; or a
+producer's content-length is wrong, so that nobody knows which of its SENDs became messages."""
 
 
 def _around(relation: str, minute: str) -> str:
-    """The minutes that the rows of a relation may explain, one by one: a comparison of each with each is dear where there are many."""
-    near = f"SELECT DISTINCT source, destination_name, CAST({minute} AS BIGINT) AS at_minute FROM {relation}"
-    return f"SELECT DISTINCT source, destination_name, at_minute + unnest(range(-1, {NEAR + 1})) AS minute FROM ({near}) at_minutes"
+    """The minutes that the rows of a relation may explain, one by one, each with the last that does.
+
+    A comparison of each with each is dear where there are many.
+    """
+    at = f"SELECT DISTINCT source, destination_name, CAST({minute} AS BIGINT) AS at_minute FROM {relation}"
+    near = f"SELECT source, destination_name, at_minute, at_minute + unnest(range(-1, {NEAR + 1})) AS minute FROM ({at}) at_minutes"
+    return f"SELECT source, destination_name, minute, max(at_minute) AS at_minute FROM ({near}) near GROUP BY ALL"
 
 
 UNEXPLAINED = f"""
@@ -86,10 +89,13 @@ UNEXPLAINED = f"""
 them that was captured, its name, and which share of its time for a message is a round trip."""
 
 WAITING = f"""
-    SELECT m.* FROM unexplained m
-    WHERE NOT EXISTS (SELECT 1 FROM ({_around("subscribing", f"floor(subscribed_ns / {MINUTE_NS}.0)")}) u WHERE u.source = m.source
-                      AND u.destination_name = m.destination_name AND u.minute = m.minute)"""
-"""Those in which no consumer came back, either."""
+    SELECT m.* FROM unexplained m LEFT JOIN ({_around("subscribing", f"floor(subscribed_ns / {MINUTE_NS}.0)")}) u
+    ON u.source = m.source AND u.destination_name = m.destination_name AND u.minute = m.minute
+    WHERE m.residence_p50_us >= {SLOW_BROKER_US} AND (u.minute IS NULL OR EXISTS (
+        SELECT 1 FROM destination_past w WHERE w.source = m.source AND w.destination_name = m.destination_name
+        AND w.server_product IS NOT DISTINCT FROM m.server_product AND w.minute BETWEEN u.at_minute AND m.minute - 1
+        AND w.messages >= 3 AND {LATER} * w.residence_p50_us <= m.residence_p50_us))"""
+"""Those in which messages wait and no consumer came back, either, to what had waited for it: all was well after it came."""
 
 
 def _earliest(of: str, moment: str) -> str:
@@ -97,21 +103,23 @@ def _earliest(of: str, moment: str) -> str:
     return f"min({{'ns': {of}.{moment}, 'stream_id': {of}.stream_id, 'stream_offset': {of}.stream_offset}})"
 
 
+_FAILED = "s.error_message IS NOT NULL OR x.stream_id IN (SELECT stream_id FROM short WHERE ended_by = 'server')"
 PRODUCING = f"""
     SELECT p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute, {SUBJECT_KIND} AS subject_kind,
            {SUBJECT} AS subject, s.server_product, count(*) AS sends,
-           sum(count(s.error_message)) OVER (PARTITION BY p.source, x.destination_name,
-                                             CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)) AS failed,
+           sum(count_if({_FAILED})) OVER (PARTITION BY p.source, x.destination_name,
+                                          CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)) AS failed,
            {_earliest("x", "sent_ns")} AS first, 'c2s' AS direction, min(x.sent_ns) AS first_ns, max(x.sent_ns) AS last_ns,
            row_number() OVER (PARTITION BY p.source, x.destination_name, s.server_product, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)
                               ORDER BY count(*) DESC, {SUBJECT}) AS rank
     FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id WHERE x.sent_ns > 0
     GROUP BY p.source, x.destination_name, s.server_product, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT), {SUBJECT_KIND}, {SUBJECT}"""
-"""Who sent most to a destination in a minute: rank 1; of all its SENDs, how many `failed`: their session got an ERROR."""
+"""Who sent most to a destination in a minute: rank 1; of all its SENDs, how many `failed`: their session got an ERROR, or was soon
+closed by the broker, which may not have taken them."""
 
 FASTER_MINUTES = f"""
     SELECT * FROM (
-        SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY minute RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING) AS near
+        SELECT *, count(*) OVER (PARTITION BY {KEY} ORDER BY minute RANGE BETWEEN {NEAR} PRECEDING AND {NEAR} FOLLOWING) AS near
         FROM unexplained WHERE messages > 0 AND fives > 0 AND sends >= {MORE} * least_sends
                        AND backlog_change >= greatest({GROWTH}, {GROWTH_SHARE} * sends)) grown
     WHERE near >= {GROWTH_MINUTES}
@@ -121,17 +129,18 @@ FASTER_MINUTES = f"""
 """Minutes in which much more is sent; of the first ones those that are so by their tens of seconds."""
 
 
-def _first(stream: str) -> str:
+def first_frame(stream: str) -> str:
     """The first SEND or MESSAGE of a minute, as the frame that shows an event."""
     return f"{stream}.first.stream_id AS stream_id, {stream}.direction, {stream}.first.stream_offset AS stream_offset"
 
 
-def _minute(kind: str, subject: str, amount: str, before: str, messages: str, stream: str, what: str = "m.destination_name",
+def minute_event(kind: str, subject: str, amount: str, before: str, messages: str, stream: str, what: str = "m.destination_name",
             text: str = NO_TEXT) -> str:
+    """A minute of a destination, `m`, as an event, from the first to the last frame of `stream`, who sends or is delivered to."""
     return f"""
     SELECT m.source, {kind} AS subject_kind, {subject} AS subject, m.server_product, {what} AS what, {text} AS text,
            {stream}.first_ns AS begin_ns, {stream}.last_ns AS end_ns, CAST({messages} AS BIGINT) AS messages,
-           CAST({amount} AS DOUBLE) AS amount, {_first(stream)}, m.destination_name, CAST({before} AS DOUBLE) AS before,
+           CAST({amount} AS DOUBLE) AS amount, {first_frame(stream)}, m.destination_name, CAST({before} AS DOUBLE) AS before,
            CAST(m.backlog_change AS DOUBLE) AS backlog, m.residence_p95_us / 1e6 AS late_s"""
 
 
@@ -140,19 +149,20 @@ def _again(events: str) -> str:
     return f"""
     SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
            stream_offset, destination_name, before, backlog, late_s FROM (
-        SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
+        SELECT *, count(*) OVER (PARTITION BY {KEY} ORDER BY begin_ns
                   RANGE BETWEEN {NEAR * MINUTE_NS} PRECEDING AND {NEAR * MINUTE_NS} FOLLOWING) AS near FROM ({events}) minutes) counted
     WHERE near >= {SLOW_NEAR}"""
 
 
-_LATE = f"m.past_minutes >= {LEAST_MINUTES} AND m.messages >= {SLOW_MESSAGES} AND m.residence_p50_us >= {LATER} * m.best_us"
+_LATER = f"m.messages >= {SLOW_MESSAGES} AND m.residence_p50_us >= {LATER} * m.best_us"
+_LATE = f"m.past_minutes >= {LEAST_MINUTES} AND {_LATER}"
 _NOT_FASTER = f"""NOT EXISTS (SELECT 1 FROM faster f WHERE f.source = m.source AND f.destination_name = m.destination_name
                               AND f.minute BETWEEN m.minute - {DAY_MINUTES} AND m.minute)"""
-_COUNTING = "least(m.sends - s.failed, m.backlog_change)"
-_QUEUE = "CASE WHEN m.destination_name LIKE 'queue/%' THEN concat('/', m.destination_name) ELSE m.destination_name END"
+COUNTING = "least(m.sends - s.failed, m.backlog_change)"
+QUEUE = "CASE WHEN m.destination_name LIKE 'queue/%' THEN concat('/', m.destination_name) ELSE m.destination_name END"
 
 PRODUCER_FASTER = (
-    _minute("s.subject_kind", "s.subject", "m.sends", "m.least_sends", "greatest(m.backlog_change, 0)", "s")
+    minute_event("s.subject_kind", "s.subject", "m.sends", "m.least_sends", "greatest(m.backlog_change, 0)", "s")
     + """ FROM faster m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
                AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product AND s.minute = m.minute
           AND s.rank = 1"""
@@ -160,12 +170,12 @@ PRODUCER_FASTER = (
 """Minutes in which much more is sent than before, and the backlog grows though consumers work as ever."""
 
 BROKER_SLOW = _again(
-    _minute("'broker'", "b.subject", "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b", "''")
+    minute_event("'broker'", "b.subject", "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b", "''")
     + f""" FROM waiting m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name
                AND coalesce(b.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product AND b.minute = m.minute
-          WHERE {_LATE} AND m.residence_p50_us >= {SLOW_BROKER_US} AND m.busy < {IDLE} AND {_NOT_FASTER}"""
+          WHERE {_LATER} AND m.residence_p50_us >= {SLOW_BROKER_US} AND m.busy < {IDLE} AND {_NOT_FASTER}"""
 )
-"""Minutes in which messages wait in the broker though their consumers are idle."""
+"""Minutes in which messages wait in the broker though their consumers are idle; one minute before them is past enough."""
 
 SERVED = f"""
     SELECT p.source, d.destination_name, {DELIVERED} AS minute, {SUBJECT} AS subject, max(d.delivered_ns) AS last_ns
@@ -182,9 +192,9 @@ SERVING = f"""
 BACKLOG = f"""
     SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
            stream_offset, destination_name, before, backlog, late_s FROM (
-        SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
+        SELECT *, count(*) OVER (PARTITION BY {KEY} ORDER BY begin_ns
                   RANGE BETWEEN {NEAR * MINUTE_NS} PRECEDING AND {NEAR * MINUTE_NS} FOLLOWING) AS near
-        FROM ({_minute("'destination'", _QUEUE, "m.busy", "m.far", "m.backlog_change", "b", text="m.busiest")}
+        FROM ({minute_event("'destination'", QUEUE, "m.busy", "m.far", "m.backlog_change", "b", text="m.busiest")}
               FROM unexplained m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name
                AND coalesce(b.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product AND b.minute = m.minute
               WHERE m.messages > 0 AND m.backlog_change >= greatest({GROWTH}, {GROWTH_SHARE} * m.sends)
@@ -193,7 +203,7 @@ BACKLOG = f"""
 """Minutes in which the backlog of a queue grows, with consumers that are as they ever were, or that are known since then alone."""
 
 LATE_MESSAGES = _again(
-    _minute("'destination'", _QUEUE, "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b")
+    minute_event("'destination'", QUEUE, "m.residence_p50_us / 1e6", "m.best_us / 1e6", "m.messages", "b")
     + f""" FROM waiting m JOIN serving b ON b.source = m.source AND b.destination_name = m.destination_name
                AND coalesce(b.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product AND b.minute = m.minute
           WHERE {_LATE} AND m.residence_p50_us >= {LATE_US} AND m.busy >= {IDLE} AND {_NOT_FASTER}
@@ -205,96 +215,23 @@ LATE_MESSAGES = _again(
 SLOW_CONFIRMS = f"""
     SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
            stream_offset, destination_name, before, backlog, late_s FROM (
-        SELECT *, count(*) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
+        SELECT *, count(*) OVER (PARTITION BY {KEY} ORDER BY begin_ns
                   RANGE BETWEEN {2 * MINUTE_NS} PRECEDING AND {2 * MINUTE_NS} FOLLOWING) AS near
-        FROM ({_minute("'destination'", _QUEUE, "m.receipt_p95_us / 1e6", "m.best_receipt_us / 1e6", "m.sends", "s")}
+        FROM ({minute_event("'destination'", QUEUE, "m.receipt_p95_us / 1e6", "m.best_receipt_us / 1e6", "m.sends", "s")}
               FROM destination_past m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
                AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
                    AND s.minute = m.minute AND s.rank = 1
               WHERE m.receipt_p95_us >= {CONFIRMED_TIMES} * m.best_receipt_us AND m.receipt_p95_us - m.best_receipt_us >= {CONFIRMED_US}
                 AND m.sends >= 3 AND NOT EXISTS (
+                    SELECT 1 FROM slow_brokers o WHERE o.source = m.source AND o.server_product IS NOT DISTINCT FROM m.server_product
+                    AND m.minute BETWEEN floor(o.begin_ns / {MINUTE_NS}.0) - 1 AND floor(o.end_ns / {MINUTE_NS}.0) + 1
+                ) AND NOT EXISTS (
                     SELECT 1 FROM standing o WHERE o.source = m.source AND m.minute BETWEEN o.minute - 1 AND o.minute + 2)) slow) counted
     WHERE near >= {CONFIRMED_MINUTES}"""
-"""Minutes in which RECEIPTs to SENDs came much later than before."""
-
-NO_CONSUMER = f"""
-    SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
-           stream_offset, destination_name, before, backlog, late_s FROM (
-        SELECT *, sum(messages) OVER (PARTITION BY {_KEY} ORDER BY begin_ns
-                  RANGE BETWEEN {UNREAD_MINUTES * MINUTE_NS} PRECEDING AND {UNREAD_MINUTES * MINUTE_NS} FOLLOWING) AS near
-        FROM ({_minute("'destination'", _QUEUE, _COUNTING, NO_NUMBER, _COUNTING, "s")}
-              FROM destination_past m JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
-               AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
-                   AND s.minute = m.minute AND s.rank = 1
-              WHERE {_COUNTING} > 0 AND m.messages = 0 AND m.destination_name LIKE 'queue/%' AND NOT EXISTS (
-                    SELECT 1 FROM subscribed u WHERE u.source = m.source AND u.destination_name = m.destination_name
-                    AND coalesce(u.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
-                    AND u.first_minute <= m.minute + {DAY_MINUTES} AND u.last_minute >= m.minute - {DAY_MINUTES})) unread) counted
-    WHERE near >= {UNREAD}"""
-"""Minutes in which a queue is sent to, and no consumer of it was captured within a day."""
-
-_HELD = f"""EXISTS (SELECT 1 FROM subscribed u WHERE u.source = m.source AND u.destination_name = m.destination_name
-                                                       AND u.first_minute <= m.since AND u.last_ns >= w.last_ns + {MINUTE_NS})"""
-LEFT_ALONE = f"""
-    SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
-           stream_offset, destination_name, before, backlog, late_s FROM (
-        SELECT *, sum(messages) OVER (PARTITION BY {_KEY}, since ORDER BY first_ns
-                  RANGE BETWEEN {UNREAD_MINUTES * MINUTE_NS} PRECEDING AND {UNREAD_MINUTES * MINUTE_NS} FOLLOWING) AS near
-        FROM (
-            SELECT m.source, 'destination' AS subject_kind, {_QUEUE} AS subject, m.server_product,
-                   concat(m.destination_name, CASE WHEN {_HELD} THEN ' held' ELSE ' left' END) AS what, w.subject AS text,
-                   w.last_ns AS begin_ns, s.last_ns AS end_ns, s.first_ns,
-                   CAST({_COUNTING} AS BIGINT) AS messages, CAST({_COUNTING} AS DOUBLE) AS amount, {_first("s")}, m.destination_name,
-                   CAST(m.served AS DOUBLE) AS before, CAST(m.backlog_change AS DOUBLE) AS backlog, {NO_NUMBER} AS late_s, m.since
-            FROM (SELECT *, max(CASE WHEN messages > 0 THEN minute END) OVER past AS since,
-                         count(CASE WHEN messages > 0 THEN 1 END) OVER past AS served,
-                         count(CASE WHEN sends > 0 AND messages = 0 THEN 1 END) OVER past AS unserved
-                  FROM destination_past WINDOW past AS (PARTITION BY {_KEY} ORDER BY minute {PAST})) m
-            JOIN producing s ON s.source = m.source AND s.destination_name = m.destination_name
-                 AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product AND s.minute = m.minute
-                 AND s.rank = 1
-            JOIN (SELECT source, destination_name, minute, max(last_ns) AS last_ns, arg_max(subject, last_ns) AS subject FROM served
-                  GROUP BY source, destination_name, minute) w
-            ON w.source = m.source AND w.destination_name = m.destination_name AND w.minute = m.since
-            WHERE {_COUNTING} > 0 AND m.messages = 0 AND m.destination_name LIKE 'queue/%' AND m.served >= {LEAST_MINUTES}
-              AND m.unserved - (m.minute - m.since - 1) <= {SELDOM} * m.served
-              AND NOT EXISTS (SELECT 1 FROM stalled t WHERE t.source = m.source AND t.destination_name = m.destination_name
-                              AND floor(t.begin_ns / {MINUTE_NS}.0) <= m.minute
-                              AND (t.end_ns IS NULL OR floor(t.end_ns / {MINUTE_NS}.0) >= m.minute - 1))
-              AND NOT EXISTS (SELECT 1 FROM lost_consumers g WHERE g.source = m.source AND g.destination_name = m.destination_name
-                              AND floor(g.begin_ns / {MINUTE_NS}.0) <= m.minute
-                              AND (g.end_ns IS NULL OR floor(g.end_ns / {MINUTE_NS}.0) >= m.minute - 1))
-              AND NOT EXISTS (SELECT 1 FROM still_events o WHERE o.source = m.source AND floor(o.begin_ns / {MINUTE_NS}.0) <= m.minute
-                              AND (o.end_ns IS NULL OR floor(o.end_ns / {MINUTE_NS}.0) >= m.minute))
-              AND NOT EXISTS (SELECT 1 FROM unread o WHERE o.source = m.source AND o.destination_name = m.destination_name
-                              AND o.first_minute <= m.minute AND o.last_minute >= m.minute)
-              AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = m.source AND m.minute >= floor(o.begin_ns / {MINUTE_NS}.0) - 1
-                              AND m.minute <= floor(coalesce(o.end_ns, o.last_ns) / {MINUTE_NS}.0) + {NEAR})) alone) counted
-    WHERE near >= {UNREAD}"""
-"""Minutes in which a queue is sent to and nothing is delivered, though it was nearly always consumed from before; since the last MESSAGE.
-
-A consumer that is stalled, that does not read, or whose connection is lost, explains it, and so does a broker that stands still. `held`:
-one is subscribed, and still nothing comes.
-"""
-
-UNREAD_BY_CONSUMERS = f"""
-    SELECT DISTINCT p.source, u.destination_name, floor(z.begin_ns / {MINUTE_NS}.0) AS first_minute,
-           floor(z.end_ns / {MINUTE_NS}.0) AS last_minute
-    FROM stalls z JOIN subscriptions u ON u.stream_id = z.stream_id JOIN streams p ON p.stream_id = z.stream_id
-    WHERE z.kind = 'zero_window'"""
-"""When a consumer's window was closed."""
-
-SUBSCRIBED = f"""
-    SELECT p.source, u.destination_name, s.server_product, floor(min(u.subscribed_ns) / {MINUTE_NS}.0) AS first_minute,
-           floor(max(coalesce(u.unsubscribed_ns, s.closed_ns, s.last_ns)) / {MINUTE_NS}.0) AS last_minute,
-           max(coalesce(u.unsubscribed_ns, s.closed_ns, s.last_ns)) AS last_ns
-    FROM subscriptions u JOIN sessions s ON s.stream_id = u.stream_id JOIN streams p ON p.stream_id = u.stream_id
-    GROUP BY p.source, u.destination_name, s.server_product, u.stream_id
-    UNION SELECT source, destination_name, server_product, minute, minute, minute * {MINUTE_NS} FROM consumer_minutes"""
-"""When destinations had consumers."""
+"""Minutes in which RECEIPTs to SENDs came much later than before, and the broker is not slow with all that it does."""
 
 CTES = {
     "destination_past": DESTINATION_PAST, "explained": EXPLAINED, "unexplained": UNEXPLAINED, "waiting": WAITING, "producing": PRODUCING,
     "young_faster": young_faster(MORE, GROWTH_SHARE), "faster": FASTER_MINUTES, "serving": SERVING, "served": SERVED,
-    "backlogs": BACKLOG, "subscribed": SUBSCRIBED, "unread": UNREAD_BY_CONSUMERS,
+    "backlogs": BACKLOG, "slow_brokers": BROKER_SLOW,
 }  # fmt: skip

@@ -21,6 +21,7 @@ from pipelines.incidents import (
     instance_events,
     leaps,
     silent_brokers,
+    unread_events,
     wire_events,
 )
 from pipelines.incidents.flagged import EVENT, NO_NUMBER, NO_TEXT, OF_TRAFFIC, SECOND_NS
@@ -97,7 +98,8 @@ def _relations(sql: str) -> dict[str, str]:
     """The relations that a query names, each behind those that it names itself."""
     every = {**leaps.CTES, "ends": VIEWS["session_ends"].of(), "stops": end_events.STOPS, "idles": end_events.IDLES,
              **connection_events.CTES, **consumer_minutes.CTES, **cut_events.CTES, **wire_events.CTES,
-             **consumer_events.CTES, **instance_events.CTES, **destination_events.CTES, **silent_brokers.CTES}  # fmt: skip
+             **consumer_events.CTES, **instance_events.CTES, **destination_events.CTES, **unread_events.CTES,
+             **silent_brokers.CTES}  # fmt: skip
     found: list[str] = []
     for name in reversed(every):
         if re.search(rf"\b(FROM|JOIN) {name}\b", " ".join([sql, *(every[one] for one in found)])):

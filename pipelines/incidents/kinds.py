@@ -12,6 +12,7 @@ from pipelines.incidents import end_events as ends
 from pipelines.incidents import instance_events as instances
 from pipelines.incidents import rule_events as rules
 from pipelines.incidents import transaction_events as transactions
+from pipelines.incidents import unread_events as unread
 from pipelines.incidents import wire_events as wire
 
 MINUTE, DAY = 60, 86_400
@@ -37,11 +38,11 @@ class Kind:
 
 KINDS = (
     Kind("broker_stop", ends.BROKER_STOPPED, MINUTE, frame=LAST),
-    Kind("broker_slow", destinations.BROKER_SLOW, 5 * MINUTE, lasts=True, frame=None, traffic=True),
+    Kind("broker_slow", "SELECT * FROM slow_brokers", 5 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("broker_still", "SELECT * FROM still_events", MINUTE, frame=None, traffic=True),
     Kind("cut_together", cuts.CUT_TOGETHER, MINUTE, frame=LAST),
-    Kind("no_consumer", destinations.NO_CONSUMER, 10 * MINUTE, lasts=True, frame=None, traffic=True),
-    Kind("consumers_left", destinations.LEFT_ALONE, 10 * MINUTE, lasts=True, frame=None, traffic=True),
+    Kind("no_consumer", unread.NO_CONSUMER, 10 * MINUTE, lasts=True, frame=None, traffic=True),
+    Kind("consumers_left", unread.LEFT_ALONE, 10 * MINUTE, lasts=True, frame=None, traffic=True),
     Kind("consumer_gone", "SELECT * FROM lost_consumers", MINUTE, frame=LAST, traffic=True),
     Kind("consumer_stalled", "SELECT * FROM stalled", MINUTE, frame=LAST, traffic=True),
     Kind("consumer_slow", consumers.SLOW, 5 * MINUTE, lasts=True, traffic=True),
@@ -62,7 +63,7 @@ KINDS = (
     Kind("reconnect_loop", connections.RECONNECT_LOOP, connections.LOOP_WITHIN_S, lasts=True, frame=LAST,
          traffic=True),
     Kind("storm", connections.STORMS, 5 * MINUTE),
-    Kind("errors", connections.ERRORS, connections.EQUAL_WITHIN_S, lasts=True, frame=ERROR),
+    Kind("errors", connections.ERRORS, connections.EQUAL_WITHIN_S, lasts=True, frame=ERROR, traffic=True),
     Kind("heartbeat_missed", ends.HEARTBEATS, 10 * MINUTE, frame=LAST),
     Kind("vanished", ends.VANISHED, 10 * MINUTE, frame=LAST),
     Kind("heartbeat_late", ends.LATE_BEATS, ends.LATE_WITHIN_S, lasts=True),

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pipelines.incidents import connection_events as connections
 from pipelines.incidents import consumer_events as consumers
-from pipelines.incidents import destination_events as destinations
 from pipelines.incidents import end_events as ends
 from pipelines.incidents import instance_events as instances
 from pipelines.incidents import rule_events as rules
 from pipelines.incidents import silent_brokers as silent
+from pipelines.incidents import unread_events as unread
 from pipelines.incidents import wire_events as wire
 from pipelines.incidents.consumer_minutes import AGAIN, LEAST_MESSAGES, LEAST_MINUTES, SLOWER_US
 from pipelines.incidents.cut_events import CUT_CAUSES, CUT_CLIENTS
@@ -41,7 +41,7 @@ class Needs(NamedTuple):
 _OF_STREAMS = "protocol = 'stomp'"
 _MINUTES = Needs("destination_minutes", "messages > 0", LEAST_MINUTES + 1)
 NEEDS = {
-    "broker_slow": _MINUTES,
+    "broker_slow": Needs("destination_minutes", "messages > 0", 2),
     "broker_still": Needs("sends", "transaction IS NULL", silent.OWED),
     "consumer_slow": Needs("deliveries", f"coalesce(service_us, ack_latency_us) >= {SLOWER_US}", LEAST_MESSAGES),
     "instance_slow": Needs("deliveries", f"coalesce(service_us, ack_latency_us) >= {SLOWER_US}", instances.LEAST_OF_ONE),
@@ -52,12 +52,12 @@ NEEDS = {
     "late_messages": _MINUTES,
     "backlog": _MINUTES,
     "slow_confirms": Needs("destination_minutes", "receipt_p95_us IS NOT NULL", LEAST_MINUTES + 1),
-    "no_consumer": Needs("sends", "true", destinations.UNREAD),
+    "no_consumer": Needs("sends", "true", unread.UNREAD),
     "consumers_left": _MINUTES,
     "consumer_gone": Needs("sessions", "close_cause = 'heartbeat_client'"),
     "consumer_stalled": Needs("subscriptions", "max_in_flight > 0"),
     "left_unacknowledged": Needs("subscriptions", "unsettled > 0", consumers.LEFT_SESSIONS),
-    "nacked": Needs("deliveries", "settlement = 'nack'", AGAIN),
+    "nacked": Needs("deliveries", "settlement = 'nack'"),
     "redelivery_loop": Needs("deliveries", "redelivered", AGAIN),
     "poison_message": Needs("deliveries", "redelivered", AGAIN),
     "broker_stop": Needs("sessions", "close_cause IN ('unknown', 'reset', 'error')", 3),

@@ -8,8 +8,10 @@ from stompcap.visible import visible
 
 
 def refused(facts: Facts) -> Summary:
-    """`reporting: 38 connections refused, one every 2 s: "Access refused"`."""
-    words = f"{facts.name}: {counted(facts.events, 'connection')} refused{every(facts)}{facts.quote}"
+    """`reporting: 38 connections refused by RabbitMQ at 10.0.0.1:61613, one every 2 s: "Access refused"`."""
+    address = visible(facts.what.partition(" ")[0], 60)
+    by = f"{facts.broker} at {address}" if facts.server_product else address
+    words = f"{facts.name}: {counted(facts.events, 'connection')} refused by {by}{every(facts)}{facts.quote}"
     return Summary(_often(facts), words, _repeated(facts))
 
 
@@ -53,7 +55,8 @@ def storm(facts: Facts) -> Summary:
 
 def errors(facts: Facts) -> Summary:
     """ERRORs that say the same."""
-    got = f"{counted(facts.events, 'ERROR')} from {facts.broker}{every(facts)}"
+    sent = f" to what it sends to {destination(facts.destination_name)}" if facts.destination_name else ""
+    got = f"{counted(facts.events, 'ERROR')} from {facts.broker}{sent}{every(facts)}"
     return Summary(_often(facts), f"{facts.name}: {got}{facts.quote}", _repeated(facts))
 
 

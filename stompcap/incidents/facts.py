@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from stompcap.units import duration
@@ -61,8 +62,9 @@ class Facts:
 
     @property
     def quote(self) -> str:
-        """What was said, in quotation marks, behind a colon; nothing where it is not known."""
-        return f': "{visible(self.text.strip(), QUOTED)}"' if self.text and self.text.strip() else ""
+        """What was said, in quotation marks, behind a colon, without what it lists at length in brackets; nothing where it is not known."""
+        said = re.sub(r"(?s)(.)\[[^\[\]]{40,}.*", r"\1[…]", (self.text or "").strip())
+        return f': "{visible(said, QUOTED)}"' if said else ""
 
 
 Number = tuple[str, str, float | None, float | None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stompcap.incidents.facts import Facts, Summary, seconds
+from stompcap.incidents.facts import OFTEN, Facts, Summary, seconds
 from stompcap.units import count, counted, share, size
 from stompcap.visible import visible
 
@@ -12,6 +12,10 @@ LIMITING = 0.01
 
 LONG_CLOSED_S = 30
 """A window that was closed for so many seconds keeps from a consumer what is meant for it, or from a broker what is sent."""
+
+
+WRONG_LENGTH = "FR-07"
+"""The rule about content-length: where it is broken again and again, messages are cut, or lost."""
 
 
 def retransmissions(facts: Facts) -> Summary:
@@ -41,7 +45,9 @@ def protocol(facts: Facts) -> Summary:
     """A MUST that is broken."""
     rule = visible((facts.text or facts.what).strip(), 90)
     who = f"{facts.broker} at {facts.name}" if facts.subject_kind == "broker" else facts.name
-    return Summary("note", f"{who} broke {counted(facts.events, 'time')} MUST {rule}", (("findings", "", None, float(facts.events)),))
+    lost = facts.what.startswith(f"{WRONG_LENGTH} ") and facts.events >= OFTEN
+    numbers = (("findings", "", None, float(facts.events)),)
+    return Summary("warning" if lost else "note", f"{who} broke {counted(facts.events, 'time')} MUST {rule}", numbers)
 
 
 def capture_loss(facts: Facts) -> Summary:

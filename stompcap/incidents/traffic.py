@@ -6,6 +6,9 @@ from stompcap.incidents.facts import Facts, Number, Summary, destination, second
 from stompcap.units import count, counted, share
 from stompcap.visible import visible
 
+REFUSED, REFUSED_SHARE = 5, 0.2
+"""So many messages that a consumer refuses, and that share of all, should be looked at; fewer are worth a note."""
+
 FAR = 0.5
 """From this share of its time for a message on, a consumer waits for round trips: it should have more messages in flight."""
 
@@ -24,18 +27,40 @@ def instance_slow(facts: Facts) -> Summary:
 
 
 def consumer_stalled(facts: Facts) -> Summary:
-    """Messages in flight, and none settled."""
+    """Messages in flight, and none settled; `text` is how that ended, `skipping` behind it where others were settled before."""
+    how = (facts.text or "").split()
     usual = f", {seconds(facts.before)} a message before" if facts.before is not None else ""
-    since = "; nobody consumes there since" if facts.end_ns is None and facts.text not in (None, "capture_end") else ""
+    left = _left(how, facts.broker)
+    since = f"{', and' if left else ';'} nobody consumes there since" if facts.end_ns is None and how[:1] != ["capture_end"] else ""
     waiting = f", {count(round(facts.backlog))} waiting" if facts.backlog is not None and facts.backlog > 0 else ""
     times = f" {facts.events} times, the longest" if facts.events > 1 else ""
-    said = f"{facts.name} settled nothing{times} for {seconds(facts.most or 0)} with {counted(facts.messages, 'message')} in flight"
+    nothing = f"{facts.name} settled nothing{times} for {seconds(facts.most or 0)}"
+    said = f"{nothing} with {counted(facts.messages, 'message')} in flight{_at(facts)}"
+    if how[-1:] == ["skipping"]:
+        first = f"{facts.name} settles some messages{_at(facts)} and never others: {count(facts.messages)} are in flight"
+        said = f"{first}, and none was settled{times} for {seconds(facts.most or 0)}"
     numbers = (("stalled", "s", facts.before, facts.most), *_waiting(facts))
-    words = f"{said}{_at(facts)}{usual}{since}{waiting}"
-    if facts.text == "silence":
+    words = f"{said}{usual}{left}{since}{waiting}"
+    if how[:1] == ["silence"]:
         return Summary("warning", f"{words}; nothing else was captured in that time", numbers,
                     "a clock that leapt, or a machine that slept, where the capture was taken")  # fmt: skip
     return Summary("critical", words, numbers)
+
+
+def _left(how: list[str], broker: str) -> str:
+    """How a consumer that settled nothing went away, if it did."""
+    match how:
+        case ["close", "beats", *_]:
+            return f"; then {broker} closed its connection, as it sent no heart-beats"
+        case ["close", "server", *_]:
+            return f"; then {broker} closed its connection"
+        case ["close", "client", *_]:
+            return "; then it closed its connection"
+        case ["close", *_]:
+            return "; then its connection ended"
+        case ["disconnect", *_]:
+            return "; then it disconnected"
+    return ""
 
 
 def consumer_gone(facts: Facts) -> Summary:
@@ -71,9 +96,11 @@ def left_unacknowledged(facts: Facts) -> Summary:
 
 
 def nacked(facts: Facts) -> Summary:
-    """NACKs whose messages do not come back."""
+    """NACKs whose messages do not come back; a few are worth a note."""
     words = f"{facts.name} refused (NACK) {counted(facts.messages, 'message')}{_at(facts)}, {share(facts.mean, 1)} of all"
-    return Summary("warning", f"{words}; none came back to it", (("refused", "share", None, facts.mean),))
+    gone = f"{facts.broker} delivered none of them again: they are dropped, or in a dead-letter queue"
+    level = "warning" if facts.messages >= REFUSED and (facts.mean or 0) >= REFUSED_SHARE else "note"
+    return Summary(level, f"{words}; {gone}", (("refused", "share", None, facts.mean),))
 
 
 def redelivery_loop(facts: Facts) -> Summary:

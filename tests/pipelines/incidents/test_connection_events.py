@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pipelines.incidents import connection_events as kinds
-from tests.pipelines.incidents.connections import Traffic, events, possible_in, told
+from tests.pipelines.incidents.connections import Traffic, at, events, possible_in, told
 
 WRONG = {"outcome": "refused", "close_cause": "refused", "error_message": "Bad CONNECT", "error_detail": "Access refused for user 'x'\n"}
 NO_ANSWER = {"octets_c2s": 0, "octets_s2c": 0, "synack_seen": False, "close_kind": "rst", "closed_by": "server", "protocol": "other"}
-SAID = "login billing Bad CONNECT: Access refused for user 'x'"
+SAID = "login billing 10.0.0.1:61613 Bad CONNECT: Access refused for user 'x'"
 
 
 def repeated(times: int, every: float, lives: float = 0.5, begin: float = 0, traffic: Traffic | None = None, **values: Any) -> Traffic:
@@ -42,18 +42,18 @@ CASES = {
     "three in a day": (kinds.REFUSED, repeated(3, 1100, **WRONG), [f"{SAID} x3"]),
     "a masked login is none": (
         kinds.REFUSED, repeated(3, 2, login="***", client_id="pay-7", **WRONG),
-        ["client pay-7 Bad CONNECT: Access refused for user 'x' x3"],
+        ["client pay-7 10.0.0.1:61613 Bad CONNECT: Access refused for user 'x' x3"],
     ),
     "an address where there is no name": (
-        kinds.REFUSED, repeated(3, 2, login=None, **WRONG), ["client 10.0.0.5 Bad CONNECT: Access refused for user 'x' x3"],
+        kinds.REFUSED, repeated(3, 2, login=None, **WRONG), ["client 10.0.0.5 10.0.0.1:61613 Bad CONNECT: Access refused for user 'x' x3"],
     ),
     "a trace of Java is left out": (
         kinds.REFUSED, repeated(3, 2, **WRONG | {"error_detail": "java.lang.SecurityException: no\n\tat x"}),
-        ["login billing Bad CONNECT x3"],
+        ["login billing 10.0.0.1:61613 Bad CONNECT x3"],
     ),
     "numbers do not tell texts apart": (
         kinds.REFUSED, repeated(2, 2, traffic=repeated(2, 2, **WRONG | {"error_detail": "try 1"}), **WRONG | {"error_detail": "try 2"}),
-        ["login billing Bad CONNECT: try # x4"],
+        ["login billing 10.0.0.1:61613 Bad CONNECT: try # x4"],
     ),
     "no answer": (kinds.UNANSWERED, repeated(3, 30, lives=20, outcome="unanswered"), ["login billing unanswered x3"]),
     "no answer that was captured": (kinds.UNANSWERED, repeated(3, 30, outcome="unanswered", gap_octets=9), []),
@@ -117,3 +117,24 @@ def in_hand(*bodies: int) -> Traffic:
 def test_a_loop_tells_whether_it_ends_with_the_same_message_each_time(bodies: tuple[int, ...], same: set[float]) -> None:
     rows = events(in_hand(*bodies), kinds.RECONNECT_LOOP)
     assert {row["before"] for row in rows} - {None} == same
+
+
+def test_a_loop_of_one_message_may_be_beside_its_like_elsewhere() -> None:
+    traffic = in_hand(*(5,) * 6).session(0, 600, login="other")
+    traffic.of_last("deliveries", stream_offset=7, destination_name="queue/b", body_hash=5, settled_ns=at(9))
+    assert {row["before"] for row in events(traffic, kinds.RECONNECT_LOOP)} - {None} == {1.0}
+
+
+def test_who_refuses_is_known_by_those_that_it_lets_in() -> None:
+    traffic = repeated(3, 2, server_product=None, traffic=Traffic().session(0, 9, login="shop"), **WRONG)
+    rows = events(traffic, kinds.REFUSED)
+    assert [(row["server_product"], row["what"].split()[0]) for row in rows] == [("RabbitMQ", "10.0.0.1:61613")] * 3
+
+
+def test_an_error_names_the_one_destination_that_its_session_sends_to() -> None:
+    traffic = Traffic()
+    for queues in (("queue/a", "queue/a"), ("queue/a", "queue/b")):
+        traffic.session(0, 9, error_message="full", close_cause="error")
+        for number, name in enumerate(queues):
+            traffic.of_last("sends", stream_offset=number, destination_name=name, sent_ns=at(number))
+    assert [row["destination_name"] for row in events(traffic, kinds.ERRORS)] == ["queue/a", None]

@@ -12,6 +12,7 @@ from pipelines.incidents import destination_events as destinations
 from pipelines.incidents import instance_events as instances
 from pipelines.incidents import silent_brokers as silent
 from pipelines.incidents import transaction_events as transactions
+from pipelines.incidents import unread_events as unread
 from tests.pipelines.incidents.connections import Traffic, at, events, told
 from tests.pipelines.incidents.traffic import QUEUE, consumer, delivered, destination, said_of
 
@@ -84,10 +85,28 @@ def nacked(number: int) -> Traffic:
     return found
 
 
+def skipping(number: int) -> Traffic:
+    """A consumer that leaves out so many messages while it settles others, up to 240 s; from 294 s on it settles none."""
+    found = consumer(Traffic(), STEADY[:5])
+    found.rows["sessions"][0] |= {"closed_ns": at(400), "last_ns": at(400)}
+    for row in found.rows["deliveries"]:
+        row["stream_offset"] = round((row["delivered_ns"] - at(0)) / 1e6)
+    for second in range(240 - 3 * number, 240, 3):
+        delivered(found, second, second * 1000, None, status="unsettled", settlement=None, settled_by=None)
+    return found
+
+
 def given_back(traffic: Traffic) -> Traffic:
     """All that was delivered had been before."""
     for row in traffic.rows["deliveries"]:
         row["redelivered"] = True
+    return traffic
+
+
+def wrong_length(traffic: Traffic) -> Traffic:
+    """All SENDs are of connections that break the rule about content-length."""
+    for stream in {row["stream_id"] for row in traffic.rows["sends"]}:
+        traffic.add("compliance_findings", stream_id=stream, rule_id="FR-07", level="M", side="client", direction="c2s", ts_ns=at(1))
     return traffic
 
 
@@ -151,10 +170,17 @@ CASES = {
     "a backlog of what is delivered again and again": (destinations.BACKLOG, given_back(minutes([90] * 8, [30] * 8)), []),
     "a queue that is as it was": (destinations.BACKLOG, minutes(SAME, SAME), []),
     "messages that wait though consumers are idle": (
-        destinations.BROKER_SLOW, minutes(SAME, SAME, residence_p50_us=WAITS), ["broker 10.0.0.1:61613 x2"],
+        destinations.BROKER_SLOW, minutes(SAME, SAME, residence_p50_us=WAITS), ["broker 10.0.0.1:61613 x4"],
+    ),
+    "messages that wait in the third minute of a capture": (
+        destinations.BROKER_SLOW, minutes([20] * 4, [20] * 4, residence_p50_us=[5_000, 4_000_000, 4_000_000, 4_000_000]),
+        ["broker 10.0.0.1:61613 x3"],
+    ),
+    "messages that waited for the consumer that came": (
+        destinations.BROKER_SLOW, minutes([20] * 4, [20] * 4, residence_p50_us=[None, 4_000_000, 4_000_000, 5_000]), [],
     ),
     "messages that wait for busy consumers": (
-        destinations.LATE_MESSAGES, minutes(SAME, SAME, [3600] * 8, residence_p50_us=WAITS), [f"destination /{QUEUE} {QUEUE} x2"],
+        destinations.LATE_MESSAGES, minutes(SAME, SAME, [3600] * 8, residence_p50_us=WAITS), [f"destination /{QUEUE} {QUEUE} x4"],
     ),
     "a broker that stands still to the end": (silent.BROKER_STILL, silenced(120, 400), ["broker 10.0.0.1:61613 still x1"]),
     "a broker that stands still for a while": (silent.BROKER_STILL, silenced(120, 180), ["broker 10.0.0.1:61613 still x1"]),
@@ -164,22 +190,31 @@ CASES = {
     "receipts that come late": (
         destinations.SLOW_CONFIRMS, minutes(SAME, SAME, receipt_p95_us=[5_000] * 4 + [900_000] * 4), [f"destination /{QUEUE} {QUEUE} x4"],
     ),
-    "a queue without consumer": (
-        destinations.NO_CONSUMER, destination(Traffic(), SAME, [0] * 8), [f"destination /{QUEUE} {QUEUE} x8"],
+    "receipts of a broker that is slow with all": (
+        destinations.SLOW_CONFIRMS, minutes(SAME, SAME, residence_p50_us=WAITS, receipt_p95_us=[5_000] * 4 + [900_000] * 4), [],
     ),
-    "a queue whose SENDs do not count": (destinations.NO_CONSUMER, destination(Traffic(), SAME, [0] * 8, backlog_change=[0] * 8), []),
+    "a backlog of SENDs whose content-length is wrong": (destinations.BACKLOG, wrong_length(minutes([90] * 8, [30] * 8)), []),
+    "a queue without consumer": (
+        unread.NO_CONSUMER, destination(Traffic(), SAME, [0] * 8), [f"destination /{QUEUE} {QUEUE} x8"],
+    ),
+    "a queue whose SENDs do not count": (unread.NO_CONSUMER, destination(Traffic(), SAME, [0] * 8, backlog_change=[0] * 8), []),
     "a queue whose consumers left": (
-        destinations.LEFT_ALONE, left_after(5), [f"destination /{QUEUE} {QUEUE} left x3"],
+        unread.LEFT_ALONE, left_after(5), [f"destination /{QUEUE} {QUEUE} left x3"],
     ),
     "a queue whose consumer stays and gets nothing": (
-        destinations.LEFT_ALONE, minutes(SAME, [20] * 5 + [0] * 3), [f"destination /{QUEUE} {QUEUE} held x3"],
+        unread.LEFT_ALONE, minutes(SAME, [20] * 5 + [0] * 3), [f"destination /{QUEUE} {QUEUE} held x3"],
     ),
-    "a queue that is read now and then": (destinations.LEFT_ALONE, minutes(SAME, [20, 0, 0, 20, 0, 0, 20, 0]), []),
+    "a queue that is read now and then": (unread.LEFT_ALONE, minutes(SAME, [20, 0, 0, 20, 0, 0, 20, 0]), []),
     "a message again and again": (consumers.POISON_MESSAGE, again(1), [f"login billing {QUEUE} x1"]),
     "many messages again": (consumers.REDELIVERY_LOOP, again(9), [f"login billing {QUEUE} x1"]),
     "a few messages again": (consumers.REDELIVERY_LOOP, again(4, 4), []),
     "messages that come again say nothing of speed": (consumers.SLOW, again(1, 50, ack_latency_us=900_000, service_us=900_000), []),
     "messages that are refused": (consumers.NACKED, nacked(10), [f"login billing {QUEUE} x1"]),
+    "a message that is refused and nobody gets again": (consumers.NACKED, nacked(1), [f"login billing {QUEUE} x1"]),
+    "a message that is refused and another consumer gets": (
+        consumers.NACKED, delivered(nacked(1).session(0, 600, login="other"), 310, 1, redelivered=True, body_hash=90_000), [],
+    ),
+    "the last message is refused": (consumers.NACKED, delivered(consumer(Traffic(), STEADY), 900, 90_000, settlement="nack"), []),
     "messages that are refused and come again": (consumers.NACKED, again(1, settlement="nack"), []),
     "a transaction that stays open": (transactions.UNCOMMITTED, in_transaction("open", 0, 3), ["login shop x1"]),
     "a transaction that its connection loses": (transactions.UNCOMMITTED, in_transaction("implicitly_aborted", 5, 20), ["login shop x1"]),
@@ -224,3 +259,17 @@ def test_what_waits_for_a_stalled_consumer_is_of_its_own_broker() -> None:
     traffic.rows["destination_minutes"] += other
     [row] = events(traffic, "SELECT * FROM stalled")
     assert row["backlog"] == 100
+
+
+@pytest.mark.parametrize(("number", "begin", "how"), [(30, 150, "skipping"), (2, None, "")], ids=["many", "few"])
+def test_a_stall_begins_with_the_first_message_that_was_left_out(number: int, begin: int | None, how: str) -> None:
+    [row] = events(skipping(number), "SELECT * FROM stalled")
+    assert (row["messages"], row["text"].partition("client")[2].strip()) == (number, how)
+    assert begin is None or row["begin_ns"] == at(begin)
+
+
+def test_a_broker_that_soon_closes_who_sends_may_not_have_taken_it() -> None:
+    traffic = destination(Traffic(), [3] * 8, [0] * 8)
+    assert told(traffic, unread.NO_CONSUMER)
+    traffic.rows["sessions"][0] |= {"closed_ns": at(90), "ended_by": "server", "close_cause": "unknown"}
+    assert told(traffic, unread.NO_CONSUMER) == []
