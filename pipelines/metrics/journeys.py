@@ -9,10 +9,12 @@ that differ are replaced. A commit notes the versions of the tables that it was 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from pipelines.metrics import journeys_by_spark
 from pipelines.metrics.journeys_sql import REACH, journeys
 from pipelines.metrics.journeys_touched import CONTENT, TABLE, TABLES_READ, TIMES, Touched, find_touched, overlapping
 from stompcap.lake import data_files, delta_log, open_tables, query
@@ -21,11 +23,10 @@ from stompcap.lake.commits import FILE_ROWS, SOURCE, CommitInfo, compact, replac
 from stompcap.lake.data_files import Files
 from stompcap.lake.paths import DataFile, location
 from stompcap.lake.table_writer import TableWriter
-from stompcap.spark.session import PARTITIONS
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -33,10 +34,9 @@ if TYPE_CHECKING:
 
 KEY = " AND ".join(f"t.{name} IS NOT DISTINCT FROM g.{name}" for name in TABLES[TABLE].key)
 NAMES = ", ".join(TABLES[TABLE].arrow.names)
-SORTED = ("ts", "message_stream_id", "message_offset")
-ORDER = f"ORDER BY {', '.join(SORTED)}"
+ORDER = f"ORDER BY {', '.join(journeys_by_spark.SORTED)}"
 TASK_ROWS = 250_000
-"""SENDs and MESSAGEs of one of Spark's tasks: windows hold and spill what a task has."""
+"""SENDs and MESSAGEs of one of Spark's tasks."""
 
 
 def refresh(lake: str, batches: Sequence[str], run_id: str, spark: Callable[[], SparkSession]) -> int:
@@ -87,15 +87,21 @@ def _large(parts: Mapping[str, Files]) -> bool:
     return _rows(parts) > query.DRIVER_ROWS
 
 
-def _sql(touched: Touched | None, *, by_duckdb: bool = True) -> str:
-    """The query: of all, or of what is touched."""
+def _conditions(touched: Touched | None) -> tuple[str, str, str]:
+    """What SENDs `x` and MESSAGEs `d` are looked at, and which rows are taken: all, or what is touched."""
     if touched is None:
-        return f"SELECT {NAMES} FROM ({journeys(by_duckdb=by_duckdb)}) made"
+        return "true", "true", "true"
     near, output = touched.around(2 * REACH), touched.around(REACH)
     ours = "(SELECT content FROM touched)"
     sends = f"{CONTENT.format('x')} IN {ours} AND {near.condition('x.sent_ts')}"
     deliveries = f"{CONTENT.format('d')} IN {ours} AND {near.condition('d.delivered_ts')}"
-    return f"SELECT {NAMES} FROM ({journeys(sends, deliveries, by_duckdb=by_duckdb)}) made WHERE {output.condition('ts')}"
+    return sends, deliveries, output.condition("ts")
+
+
+def _sql(touched: Touched | None) -> str:
+    """The query: of all, or of what is touched."""
+    sends, deliveries, taken = _conditions(touched)
+    return f"SELECT {NAMES} FROM ({journeys(sends, deliveries)}) made WHERE {taken}"
 
 
 def _of_touched(touched: Touched, of: str) -> str:
@@ -163,26 +169,13 @@ def _written(lake: str, batches: Iterable[pa.RecordBatch]) -> list[DataFile]:
     return [file for file in (*made, writer.close()) if file is not None]
 
 
-_FILE = pa.schema([("table", pa.string()), ("path", pa.string()), ("size", pa.int64()), ("rows", pa.int64()), ("statistics", pa.string())])
-
-
 def _by_spark(lake: str, spark: SparkSession, touched: Touched | None, rows: int) -> list[DataFile]:
-    """The same, written by Spark's tasks, each with the rows of a time: the next run finds those that it has to look at by their times."""
+    """Files with the rows, written by Spark's tasks."""
     for name in TABLES_READ:
         lakes.read(spark, lake, name).createOrReplaceTempView(name)
     if touched is not None:
         spark.createDataFrame(touched.contents).createOrReplaceTempView("touched")
-
-    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for file in _written(lake, batches):
-            yield pa.RecordBatch.from_pylist([vars(file)], schema=_FILE)
-
-    kinds = "table STRING, path STRING, size BIGINT, rows BIGINT, statistics STRING"
-    partitions = str(spark.conf.get(PARTITIONS))
-    spark.conf.set(PARTITIONS, str(max(int(partitions), rows // TASK_ROWS)))
-    try:
-        made = spark.sql(_sql(touched, by_duckdb=False)).repartitionByRange("ts").sortWithinPartitions(*SORTED)
-        return [DataFile(**row.asDict()) for row in made.mapInArrow(task, kinds).collect()]
-    finally:
-        spark.conf.set(PARTITIONS, partitions)
-
+    sends, deliveries, taken = _conditions(touched)
+    tasks = max(1, rows // TASK_ROWS)
+    made = journeys_by_spark.made(spark, sends, deliveries, taken, tasks)
+    return journeys_by_spark.written(made, partial(_written, lake), tasks)

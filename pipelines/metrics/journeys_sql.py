@@ -1,8 +1,9 @@
-"""The SQL of table journeys: which SEND a MESSAGE comes from, by what can be known, in steps that DuckDB and Spark both understand.
+"""The SQL of table journeys: which SEND a MESSAGE comes from, by what can be known.
 
-MESSAGEs and SENDs of one key (source, destination, digest of the content) are brought into one sequence by time
+`SENDS`, `MESSAGES` and `HOLES` gather what is asked, by joins that both DuckDB and Spark do. What follows is of one body: MESSAGEs and
+SENDs of one key (source, destination, digest of the content) are brought into one sequence by time
 (`pipelines.metrics.journeys_sequences`). Every step is a window over such a sequence, or a join by number in it, so that 100,000 equal
-bodies cost what 100,000 others do, and tasks are made by digest.
+bodies cost what 100,000 others do. DuckDB does these steps, over all bodies or, in tasks of Spark, over some.
 
 Nothing looks further than some horizons of time: what lies beyond changes no row, so a run may leave it out (`pipelines.metrics.journeys`).
 """
@@ -36,8 +37,8 @@ lives AS (
 """Connections: of ActiveMQ its id, unless several have it, as where one is captured twice: then it names none of them; whether the
 clocks of both directions agree, by how much that of the broker's is ahead at least; since when those are seen that were open before."""
 
-MESSAGES = f"""
-sent AS (
+SENDS = f"""
+placed AS (
     SELECT l.source, x.stream_id, x.stream_offset, x.sent_ts AS ts, x.sent_ns, x.effective_ns, coalesce(x.effective_ns, x.sent_ns) AS at_ns,
            x.destination, x.destination_name, x.content_hash, x.length_octets AS octets, coalesce(x.own_id, false) AS alone,
            coalesce(coalesce(x.effective_ns, x.sent_ns) - l.midstream_ns <= {HORIZON_NS}, false) AS early,
@@ -47,6 +48,25 @@ sent AS (
                 WHEN x.receipt_status = 'refused' THEN 'refused' END AS undone
     FROM sends x JOIN lives l ON l.stream_id = x.stream_id
     WHERE $sends
+), served AS (
+    SELECT DISTINCT l.source, d.destination_name, CAST(floor(d.first_ns / {HORIZON_NS}) AS BIGINT) AS slot
+    FROM deliveries d JOIN lives l ON l.stream_id = d.stream_id
+), ends AS (
+    SELECT source, max(last_ns) AS end_ns FROM captures GROUP BY source
+), sent AS (
+    SELECT p.*, e.end_ns, v.source IS NOT NULL OR w.source IS NOT NULL AS has_consumer
+    FROM placed p
+    LEFT JOIN ends e ON e.source = p.source
+    LEFT JOIN served v ON v.source = p.source AND v.destination_name = p.destination_name
+         AND v.slot = CAST(floor(p.at_ns / {HORIZON_NS}) AS BIGINT)
+    LEFT JOIN served w ON w.source = p.source AND w.destination_name = p.destination_name
+         AND w.slot = CAST(floor(p.at_ns / {HORIZON_NS}) AS BIGINT) + 1
+)"""
+"""SENDs, with when the capture ends, and whether their destination had MESSAGEs then or a horizon later."""
+
+MESSAGES = f"""
+known AS (
+    SELECT DISTINCT source, session FROM lives WHERE session IS NOT NULL
 ), named AS (
     SELECT l.source, d.stream_id, d.stream_offset, d.delivered_ts AS ts, d.first_ns, d.first_ns - l.ahead_ns AS at_ns,
            d.destination, d.destination_name,
@@ -55,18 +75,19 @@ sent AS (
            l.server_product, d.subscription,
            CASE WHEN d.destination_name LIKE 'topic/%' THEN concat(d.stream_id, '/', coalesce(d.subscription, '')) ELSE '' END AS lane,
            CASE WHEN l.server_product IN ('ActiveMQ', 'Artemis') THEN d.message_id END AS broker_id,
-           d.producer_session AS connection, d.producer_number AS number
+           coalesce(k.session, '') AS producer, d.producer_number AS number
     FROM deliveries d JOIN lives l ON l.stream_id = d.stream_id
+    LEFT JOIN known k ON k.source = l.source AND k.session = d.producer_session
     WHERE $deliveries
-), known AS (
-    SELECT DISTINCT source, session FROM lives WHERE session IS NOT NULL
-), got AS (
-    SELECT n.*, coalesce(k.session, '') AS producer,
-           lag(n.at_ns) OVER same_id AS before_ns, first_value(n.at_ns) OVER same_id AS head_ns,
-           first_value(n.stream_id) OVER same_id AS head_stream_id, first_value(n.stream_offset) OVER same_id AS head_offset
-    FROM named n LEFT JOIN known k ON k.source = n.source AND k.session = n.connection
-    WINDOW same_id AS (PARTITION BY n.source, n.destination_name, n.content_hash, n.lane, n.broker_id
-                       ORDER BY n.at_ns, n.stream_id, n.stream_offset)
+)"""
+"""MESSAGEs, with the connection of their producer where the capture has it."""
+
+REPEATED = f"""
+got AS (
+    SELECT *, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
+           first_value(stream_id) OVER same_id AS head_stream_id, first_value(stream_offset) OVER same_id AS head_offset
+    FROM named
+    WINDOW same_id AS (PARTITION BY source, destination_name, content_hash, lane, broker_id ORDER BY at_ns, stream_id, stream_offset)
 ), message AS (
     SELECT *, coalesce(broker_id IS NOT NULL AND at_ns - before_ns <= {HORIZON_NS}, false) AS repeated FROM got
 ), identified AS (
@@ -75,12 +96,12 @@ sent AS (
     WHERE m.producer <> '' AND s.undone IS NULL AND (m.body_hash = s.body_hash OR m.body_hash IS NULL AND s.body_hash IS NULL)
           AND coalesce(abs(m.at_ns - s.at_ns) <= {HORIZON_NS}, true)
 )"""
-"""SENDs, and MESSAGEs: which repeat an earlier one by the broker's id, and which name their SEND.
+"""MESSAGEs: which repeat an earlier one by the broker's id, and which name their SEND.
 
 ActiveMQ's message-id is the id of the producer's connection, as its CONNECTED has it in header session, and the number of the SEND in it
 (ProtocolConverter: producer -1:1 of the connection, and a sequence of message ids). The body must be the same."""
 
-LOST = f"""
+HOLES = f"""
 lossy AS (
     SELECT * FROM lives WHERE gap_octets_c2s > 0 OR gap_octets_s2c > 0 OR inner_gap_octets_c2s > 0 OR inner_gap_octets_s2c > 0
 ), pieces AS (
@@ -92,11 +113,19 @@ lossy AS (
     FROM raw_frames r JOIN lossy l ON l.stream_id = r.stream_id
     WINDOW in_stream AS (PARTITION BY r.stream_id, r.direction ORDER BY r.stream_offset)
 ), holes AS (
-    SELECT source, direction, sum(length_octets) AS octets,
-           CAST(floor(min(from_ns) / {HORIZON_NS}) AS BIGINT) AS first_slot, CAST(floor(max(to_ns) / {HORIZON_NS}) AS BIGINT) AS last_slot
-    FROM pieces WHERE NOT whole GROUP BY source, stream_id, direction, island
-    HAVING count_if(kind = 'gap') > 0
-), slots AS (
+    SELECT source, direction, first_slot, last_slot, max(octets) AS octets
+    FROM (
+        SELECT source, direction, CAST(sum(length_octets) AS BIGINT) AS octets,
+               CAST(floor(min(from_ns) / {HORIZON_NS}) AS BIGINT) AS first_slot,
+               CAST(floor(max(to_ns) / {HORIZON_NS}) AS BIGINT) AS last_slot
+        FROM pieces WHERE NOT whole GROUP BY source, stream_id, direction, island
+        HAVING count_if(kind = 'gap') > 0
+    ) every GROUP BY source, direction, first_slot, last_slot
+)"""
+"""What of each direction is missing from the capture: the longest hole of those that lie in the same horizons of time."""
+
+LOST = f"""
+slots AS (
     SELECT DISTINCT source, slot FROM (
         SELECT source, CAST(floor(at_ns / {HORIZON_NS}) AS BIGINT) AS slot FROM message
         UNION ALL SELECT source, CAST(floor(at_ns / {HORIZON_NS}) AS BIGINT) AS slot FROM sent
@@ -108,7 +137,7 @@ lossy AS (
     FROM slots s JOIN holes h ON h.source = s.source AND h.first_slot <= s.slot + 1 AND h.last_slot >= s.slot - 1
     GROUP BY s.source, s.slot
 )"""
-"""What of each direction is missing from the capture: the longest hole in a span of one horizon and the one before it (behind it)."""
+"""What is missing around each time: the longest hole in a span of one horizon and the one before it (behind it)."""
 
 JOINED = f"""
 decided AS (
@@ -152,11 +181,6 @@ decided AS (
             SELECT {KEY}, at_ns, -1 AS step, stream_id, stream_offset FROM decided WHERE verdict IN ('ambiguous', 'lost')
         ) either
     ) following WHERE step = 1 GROUP BY stream_id, stream_offset
-), served AS (
-    SELECT DISTINCT l.source, d.destination_name, CAST(floor(d.first_ns / {HORIZON_NS}) AS BIGINT) AS slot
-    FROM deliveries d JOIN lives l ON l.stream_id = d.stream_id
-), ends AS (
-    SELECT source, max(last_ns) AS end_ns FROM captures GROUP BY source
 )"""
 
 ROWS = f"""
@@ -190,31 +214,41 @@ SELECT s.source, s.ts,
        s.destination, NULL AS delivered_destination, s.destination_name, s.server_product, NULL AS subscription,
        CASE WHEN d.may_be = 1 THEN 'ambiguous' ELSE 'none' END AS joined_by,
        CASE WHEN s.undone IS NOT NULL THEN s.undone WHEN d.may_be = 1 THEN 'unknown'
-            WHEN s.at_ns + {HORIZON_NS} > e.end_ns THEN 'not_yet'
+            WHEN s.at_ns + {HORIZON_NS} > s.end_ns THEN 'not_yet'
             WHEN s.at_ns IS NULL THEN 'unknown'
             WHEN x.got_octets >= s.body_octets THEN 'octets_lost'
-            WHEN v.source IS NULL AND w.source IS NULL THEN 'no_consumer' ELSE 'unknown' END AS reason,
+            WHEN NOT s.has_consumer THEN 'no_consumer' ELSE 'unknown' END AS reason,
        NULL AS residence_us, s.receipt_us, NULL AS copy, false AS redelivery, NULL AS broker_timestamp_us,
        s.body_octets, s.body_hash, s.content_hash
 FROM sent s
 LEFT JOIN (SELECT DISTINCT send_stream_id, send_offset FROM judged WHERE send_stream_id IS NOT NULL) j
      ON j.send_stream_id = s.stream_id AND j.send_offset = s.stream_offset
 LEFT JOIN doubtful d ON d.stream_id = s.stream_id AND d.stream_offset = s.stream_offset
-LEFT JOIN ends e ON e.source = s.source
 LEFT JOIN lost x ON x.source = s.source AND x.slot = CAST(floor(s.at_ns / {HORIZON_NS}) AS BIGINT)
-LEFT JOIN served v ON v.source = s.source AND v.destination_name = s.destination_name
-     AND v.slot = CAST(floor(s.at_ns / {HORIZON_NS}) AS BIGINT)
-LEFT JOIN served w ON w.source = s.source AND w.destination_name = s.destination_name
-     AND w.slot = CAST(floor(s.at_ns / {HORIZON_NS}) AS BIGINT) + 1
 WHERE j.send_stream_id IS NULL"""
 
-_ALL = Template("WITH " + ",".join((LIVES, MESSAGES, EVENTS, WALK, LOST, JOINED)) + ROWS)
+GATHERED = {"sent": (LIVES, SENDS), "named": (LIVES, MESSAGES), "holes": (LIVES, HOLES)}
+"""What is gathered before, by name: the steps of each."""
+
+_OF_BODIES = (REPEATED, EVENTS, WALK, LOST, JOINED)
 
 
-def journeys(sends: str = "true", deliveries: str = "true", *, by_duckdb: bool = True) -> str:
-    """The query for the rows of table journeys: of the SENDs `x` and the MESSAGEs `d` that pass these conditions.
+def gather(name: str, sends: str = "true", deliveries: str = "true") -> str:
+    """The query for the SENDs `sent`, the MESSAGEs `named`, or the `holes`: of SENDs `x` and MESSAGEs `d` that pass these conditions."""
+    return Template(f"WITH {','.join(GATHERED[name])} SELECT * FROM {name}").substitute(sends=sends, deliveries=deliveries)
 
-    DuckDB is told to work each step out once; Spark has no word for that, and finds out by itself what it has already shuffled.
-    """
-    sql = _ALL.substitute(sends=sends, deliveries=deliveries)
-    return re.sub(r"\b(\w+) AS \(\n", r"\1 AS MATERIALIZED (\n", sql) if by_duckdb else sql
+
+def journeys_of_gathered() -> str:
+    """DuckDB's query for the rows of table journeys from tables `sent`, `named` and `holes`, whole or those of some bodies."""
+    return _once(",".join(_OF_BODIES)) + ROWS
+
+
+def journeys(sends: str = "true", deliveries: str = "true") -> str:
+    """DuckDB's query for the rows of table journeys: of the SENDs `x` and the MESSAGEs `d` that pass these conditions."""
+    steps = _once(",".join((LIVES, SENDS, MESSAGES, HOLES, *_OF_BODIES)))
+    return Template(steps + ROWS).substitute(sends=sends, deliveries=deliveries)
+
+
+def _once(steps: str) -> str:
+    """Steps that DuckDB is told to work out once each."""
+    return "WITH " + re.sub(r"\b(\w+) AS \(\n", r"\1 AS MATERIALIZED (\n", steps)

@@ -10,23 +10,20 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.metrics import journeys, journeys_sql
+from pipelines.metrics import journeys, journeys_by_spark, journeys_sql
 from stompcap.lake import data_files
 from stompcap.lake import tables as lakes
 from stompcap.lake.paths import location
 from stompcap.lake.query import Query, in_process
-from stompcap.spark.session import PARTITIONS
 from tests.pipelines.metrics.journey_cases import COLUMNS, Traffic
 from tests.pipelines.metrics.test_journeys_by_runs import bring, computed, held
 from tests.pipelines.metrics.test_journeys_sql import CASES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
 
-MERGE = "spark.sql.adaptive.coalescePartitions.enabled"
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
@@ -51,36 +48,23 @@ def test_both_engines_give_the_same_journeys(spark: SparkSession) -> None:
         spark.createDataFrame(rows).createOrReplaceTempView(name)
     query = Query("journeys", tuple(COLUMNS), journeys_sql.journeys())
     ours = in_process(tables, [query])["journeys"]
-    theirs = spark.sql(journeys_sql.journeys(by_duckdb=False)).toArrow()
+    theirs = journeys_by_spark.made(spark, "true", "true", "true", 3).toArrow()
 
     def told(found: pa.Table) -> list[str]:
-        return sorted(str({name: value for name, value in row.items() if name != "ts"}) for row in found.to_pylist())
+        return sorted(str({name: row[name] for name in sorted(row) if name != "ts"}) for row in found.to_pylist())
 
-    assert found_names(theirs) == found_names(ours)
+    assert sorted(theirs.column_names) == sorted(ours.column_names)
     assert told(theirs) == told(ours)
     assert len(told(ours)) > len(CASES)
 
 
-def found_names(found: pa.Table) -> list[str]:
-    return list(found.column_names)
-
-
-@pytest.fixture
-def small_tasks(spark: SparkSession) -> Iterator[None]:
-    """Spark merges no tasks because they have little to do."""
-    spark.conf.set(MERGE, "false")
-    yield
-    spark.conf.unset(MERGE)
-
-
-@pytest.mark.usefixtures("small_tasks")
 def test_a_table_made_by_spark_is_that_of_duckdb_and_its_files_follow_each_other_in_time(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of it first, then what comes; the session's partitions are as before."""
+    """All of it first, then what comes."""
     monkeypatch.setattr(journeys, "_large", lambda parts: True)
     monkeypatch.setattr(journeys, "TASK_ROWS", 20)
-    lake, traffic, partitions = str(tmp_path), Traffic(), spark.conf.get(PARTITIONS)
+    lake, traffic = str(tmp_path), Traffic()
     lakes.create(lake)
     for number in range(60):
         traffic.send(number * 1000, number % 7).got(number * 1000 + 1, number % 7)
@@ -94,4 +78,3 @@ def test_a_table_made_by_spark_is_that_of_duckdb_and_its_files_follow_each_other
     bring(lake, traffic.send(60_000, 100).got(60_001, 100).got(60_002, 101))
     assert journeys.refresh(lake, [], "run", lambda: spark) == 2
     assert held(lake) == computed(lake)
-    assert spark.conf.get(PARTITIONS) == partitions
