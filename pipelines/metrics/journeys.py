@@ -177,5 +177,8 @@ def _by_spark(lake: str, spark: SparkSession, touched: Touched | None, rows: int
         spark.createDataFrame(touched.contents).createOrReplaceTempView("touched")
     sends, deliveries, taken = _conditions(touched)
     tasks = max(1, rows // TASK_ROWS)
-    made = journeys_by_spark.made(spark, sends, deliveries, taken, tasks)
-    return journeys_by_spark.written(made, partial(_written, lake), tasks)
+    try:
+        made = journeys_by_spark.made(spark, sends, deliveries, taken, tasks)
+        return journeys_by_spark.written(made, partial(_written, lake), tasks)
+    finally:
+        spark.table("lives").unpersist()

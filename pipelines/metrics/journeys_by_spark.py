@@ -10,9 +10,12 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipelines.metrics.journeys_sql import gather, journeys_of_gathered
+from stompcap.columns import I64
 from stompcap.lake import query
 from stompcap.lake.paths import DataFile
 from stompcap.tables import TABLES
@@ -34,13 +37,15 @@ FILE_SCHEMA = pa.schema([(name, pa.int64() if kind == "BIGINT" else pa.string())
 
 
 def made(spark: SparkSession, sends: str, deliveries: str, taken: str, tasks: int) -> DataFrame:
-    """The rows that pass the condition `taken`, of the SENDs `x` and the MESSAGEs `d` that pass theirs.
+    """The rows that pass the condition `taken`, of the SENDs `x` and the MESSAGEs `d` that pass theirs; `part` numbers equal parts of time.
 
     The tables are views of the session. A task has the SENDs and MESSAGEs of some bodies, all that a capture point has of each.
     """
     from pyspark.sql.functions import lit
 
+    spark.sql(gather("lives")).persist().createOrReplaceTempView("lives")
     holes = spark.sql(gather("holes")).toArrow()
+    bounds = _bounds(spark, sends, deliveries, tasks)
     sent, named = (spark.sql(gather(name, sends, deliveries)).withColumn("is_sent", lit(name == "sent")) for name in ("sent", "named"))
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -55,24 +60,28 @@ def made(spark: SparkSession, sends: str, deliveries: str, taken: str, tasks: in
                 database.execute(f"CREATE VIEW {view} AS SELECT * FROM held WHERE {which}")
             found = database.sql(f"SELECT {NAMES} FROM ({journeys_of_gathered()}) made WHERE {taken}")
             for batch in found.to_arrow_reader():
-                yield from pa.Table.from_batches([batch]).cast(SCHEMA).to_batches()
+                rows = pa.Table.from_batches([batch]).cast(SCHEMA)
+                part = np.searchsorted(bounds, pc.fill_null(rows.column("ts").cast(pa.int64()), 0).to_numpy())
+                yield from rows.append_column("part", pa.array(part, pa.int32())).to_batches()
 
-    columns = ", ".join(f"{field.name} {sql_type(field.type)}" for field in SCHEMA)
     together = sent.unionByName(named, allowMissingColumns=True).repartition(tasks, "source", "body_hash")
-    return together.mapInArrow(task, columns)
+    return together.mapInArrow(task, ", ".join(f"{field.name} {sql_type(field.type)}" for field in SCHEMA) + ", part INT")
 
 
-def written(rows: DataFrame, write: Callable[[Iterable[pa.RecordBatch]], Iterable[DataFile]], tasks: int) -> list[DataFile]:
+def _bounds(spark: SparkSession, sends: str, deliveries: str, parts: int) -> I64:
+    """The times, in microseconds, that divide SENDs and MESSAGEs into so many parts of about as many rows."""
+    times = f"SELECT unix_micros(x.sent_ts) AS us FROM sends x WHERE {sends} " \
+            f"UNION ALL SELECT unix_micros(d.delivered_ts) FROM deliveries d WHERE {deliveries}"  # fmt: skip
+    return np.array(spark.sql(times).approxQuantile("us", [number / parts for number in range(1, parts)], 0.2 / parts), np.int64)
+
+
+def written(rows: DataFrame, write: Callable[[Iterable[pa.RecordBatch]], Iterable[DataFile]], parts: int) -> list[DataFile]:
     """Files of the rows, made by `write` in Spark's tasks, each with those of a time: the next run finds what it looks at by its time."""
-    from pyspark import StorageLevel
+    from pyspark.sql.functions import col
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for file in write(batches):
             yield pa.RecordBatch.from_pylist([vars(file)], schema=FILE_SCHEMA)
 
-    held = rows.persist(StorageLevel.DISK_ONLY)  # Spark looks through the times first, to divide them
-    try:
-        in_order = held.repartitionByRange(tasks, "ts").sortWithinPartitions(*SORTED)
-        return [DataFile(**row.asDict()) for row in in_order.mapInArrow(task, FILE).collect()]
-    finally:
-        held.unpersist()
+    in_order = rows.repartitionById(parts, col("part")).drop("part").sortWithinPartitions(*SORTED)
+    return [DataFile(**row.asDict()) for row in in_order.mapInArrow(task, FILE).collect()]

@@ -48,19 +48,19 @@ placed AS (
                 WHEN x.receipt_status = 'refused' THEN 'refused' END AS undone
     FROM sends x JOIN lives l ON l.stream_id = x.stream_id
     WHERE $sends
-), served AS (
+), had AS (
     SELECT DISTINCT l.source, d.destination_name, CAST(floor(d.first_ns / {HORIZON_NS}) AS BIGINT) AS slot
     FROM deliveries d JOIN lives l ON l.stream_id = d.stream_id
+), served AS (
+    SELECT source, destination_name, slot FROM had UNION SELECT source, destination_name, slot - 1 AS slot FROM had
 ), ends AS (
     SELECT source, max(last_ns) AS end_ns FROM captures GROUP BY source
 ), sent AS (
-    SELECT p.*, e.end_ns, v.source IS NOT NULL OR w.source IS NOT NULL AS has_consumer
+    SELECT p.*, e.end_ns, v.source IS NOT NULL AS has_consumer
     FROM placed p
     LEFT JOIN ends e ON e.source = p.source
     LEFT JOIN served v ON v.source = p.source AND v.destination_name = p.destination_name
          AND v.slot = CAST(floor(p.at_ns / {HORIZON_NS}) AS BIGINT)
-    LEFT JOIN served w ON w.source = p.source AND w.destination_name = p.destination_name
-         AND w.slot = CAST(floor(p.at_ns / {HORIZON_NS}) AS BIGINT) + 1
 )"""
 """SENDs, with when the capture ends, and whether their destination had MESSAGEs then or a horizon later."""
 
@@ -227,15 +227,15 @@ LEFT JOIN doubtful d ON d.stream_id = s.stream_id AND d.stream_offset = s.stream
 LEFT JOIN lost x ON x.source = s.source AND x.slot = CAST(floor(s.at_ns / {HORIZON_NS}) AS BIGINT)
 WHERE j.send_stream_id IS NULL"""
 
-GATHERED = {"sent": (LIVES, SENDS), "named": (LIVES, MESSAGES), "holes": (LIVES, HOLES)}
-"""What is gathered before, by name: the steps of each."""
+GATHERED = {"lives": LIVES, "sent": SENDS, "named": MESSAGES, "holes": HOLES}
+"""What is gathered before, by name: its steps. The last three read the first."""
 
 _OF_BODIES = (REPEATED, EVENTS, WALK, LOST, JOINED)
 
 
 def gather(name: str, sends: str = "true", deliveries: str = "true") -> str:
-    """The query for the SENDs `sent`, the MESSAGEs `named`, or the `holes`: of SENDs `x` and MESSAGEs `d` that pass these conditions."""
-    return Template(f"WITH {','.join(GATHERED[name])} SELECT * FROM {name}").substitute(sends=sends, deliveries=deliveries)
+    """The query for one of what is `GATHERED`, of the SENDs `x` and the MESSAGEs `d` that pass these conditions."""
+    return Template(f"WITH {GATHERED[name]} SELECT * FROM {name}").substitute(sends=sends, deliveries=deliveries)
 
 
 def journeys_of_gathered() -> str:
