@@ -52,7 +52,7 @@ class Assembly(Task):
     def _large(self, flows: pa.Table) -> Iterator[tuple[int, int]]:
         """The rows, from and to, of flows of more than a block and of those that an earlier run left a state of."""
         number = flow_numbers(flows)
-        edges = np.append(np.searchsorted(number, np.unique(number)), flows.num_rows)
+        edges = np.append(np.flatnonzero(np.diff(number, prepend=-1)), flows.num_rows)
         packets, of_state = np.diff(edges), np.bincount(number, column(flows, "earlier") == STATE) > 0
         for one in np.flatnonzero((packets > self.block) | of_state).tolist():
             yield int(edges[one]), int(edges[one + 1])

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stompcap.columns import U64
+from stompcap.columns import U64, distinct
 from stompcap.lake.paths import filesystem
 from stompcap.quality.across import Balance
 from stompcap.quality.ledgers import EMPTY, Entries, Quantity, added, of_rows
@@ -72,7 +72,7 @@ def _joined(ledger: str, bucket: Sequence[Entered]) -> tuple[U64, dict[str, Any]
     """The keys of a bucket, and for each what every quantity adds up to."""
     by_table = {table: [one.entries for one in bucket if one.table == table] for table in {one.table for one in bucket}}
     merged = {table: added(entries, of_table(ledger, table)) for table, entries in by_table.items()}
-    keys = np.unique(np.concatenate([np.zeros(0, np.uint64), *(one.keys for one in merged.values())]))
+    keys = distinct(np.concatenate([np.zeros(0, np.uint64), *(one.keys for one in merged.values())]))
     values = {}
     for one in LEDGERS[ledger]:
         values[one.name] = np.full(len(keys), EMPTY[one.how], np.int64)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stompcap.columns import I64, U64, Bools
+from stompcap.columns import I64, U64, Bools, distinct
 
 PASSED = 1 << 20
 """Hashes that are passed over at a time."""
@@ -39,7 +39,7 @@ class Wanted:
     """Hashes that are searched for among many others, most of which a table of their first bits sorts out."""
 
     def __init__(self, hashes: U64) -> None:
-        self.hashes: U64 = np.unique(hashes)
+        self.hashes: U64 = distinct(hashes)
         bits = min(26, len(self.hashes).bit_length() + 4)
         self._shift = np.uint64(64 - bits)
         self._slots = np.zeros(1 << bits, np.bool_)
@@ -63,7 +63,7 @@ class Wanted:
 
     def found(self, held: Iterable[Hashes]) -> U64:
         """Those of the hashes that some files have."""
-        found: U64 = np.unique(np.concatenate([NONE, *(one.hashes[self.at(one.hashes)] for one in held)]))
+        found: U64 = distinct(np.concatenate([NONE, *(one.hashes[self.at(one.hashes)] for one in held)]))
         return found
 
 
@@ -74,7 +74,7 @@ def common(new: Sequence[Hashes], old: Sequence[Hashes]) -> U64:
         some.sort()
         found.append(some[1:][some[1:] == some[:-1]])
         found.append(Wanted(some).found(old))
-    return np.unique(np.concatenate(found))
+    return distinct(np.concatenate(found))
 
 
 def _in_turn(held: Sequence[Hashes]) -> Iterator[U64]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSystem
 
-from stompcap.columns import U64
+from stompcap.columns import U64, distinct
 from stompcap.lake.paths import filesystem
 from stompcap.quality import clear_secrets, examples, invariants, measures, quantities, ranges
 from stompcap.quality.invariants import Invariant
@@ -143,14 +143,14 @@ def report(
             if counted:
                 keys.append(rows.keys(table.key))
             if grouped:
-                groups.append(np.unique(rows.keys(quantities.STREAM)) if by_stream else keys[-1])
+                groups.append(distinct(rows.keys(quantities.STREAM)) if by_stream else keys[-1])
             if table.name == "streams":
                 others.append(_others(rows, rules))
         size = file.metadata.num_rows
         if searched:
             clear_secrets.search(file, table, masked, faults)
     facts = {
-        "rows": size, "surplus": size - len(np.unique(np.concatenate(keys))) if keys else 0,
+        "rows": size, "surplus": size - len(distinct(np.concatenate(keys))) if keys else 0,
         "values": {name: list(counts.items()) for name, counts in values.items()},
         "sums": {name: both for name, both in sums.items() if any(both[0] + both[1])},
         "faults": {label: (found.rows, found.first) for label, found in faults.items()},
@@ -159,7 +159,7 @@ def report(
     }
     entries = {ledger: added(parts[ledger], some) for ledger, some in adding.items()}
     none = np.zeros(0, np.uint64)
-    together = np.unique(np.concatenate(groups)) if groups else none
+    together = distinct(np.concatenate(groups)) if groups else none
     return Report(table.name, name, facts, together, np.concatenate(others) if others else none.reshape(-1, 2), entries)
 
 

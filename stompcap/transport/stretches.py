@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stompcap.columns import I8, I32, I64, Bools
+from stompcap.columns import I8, I32, I64, Bools, distinct
 from stompcap.tcp.results import Extents
 
 _INT64 = np.empty(0, np.int64)
@@ -80,7 +80,7 @@ class Stretches:
     def with_own_rows(self) -> tuple[Stretches, I64]:
         """The segments that they need, ascending, and the same stretches with the rows of these."""
         one = self.at is self.row
-        rows = np.unique(self.row if one else np.concatenate((self.row, self.at)))
+        rows = distinct(self.row if one else np.concatenate((self.row, self.at)))
         row = np.searchsorted(rows, self.row)
         return replace(self, row=row, at=row if one else np.searchsorted(rows, self.at)), rows
 
