@@ -165,8 +165,9 @@ def slow_confirms(facts: Facts) -> Summary:
 
 
 def no_consumer(facts: Facts) -> Summary:
-    """A queue that nobody reads."""
-    return Summary("warning", f"{facts.name}: {counted(facts.messages, 'message')} sent, no consumer captured",
+    """A queue that nobody reads; or `text` is subscribed, and gets nothing."""
+    nobody = f"none delivered, though {visible(facts.text, 60)} is subscribed" if facts.text else "no consumer captured"
+    return Summary("warning", f"{facts.name}: {counted(facts.messages, 'message')} sent, {nobody}",
                 (("messages", "", None, float(facts.messages)),),
                 "a consumer that speaks another protocol, was not captured or is forgotten")  # fmt: skip
 

@@ -198,6 +198,12 @@ CASES = {
         unread.NO_CONSUMER, destination(Traffic(), SAME, [0] * 8), [f"destination /{QUEUE} {QUEUE} x8"],
     ),
     "a queue whose SENDs do not count": (unread.NO_CONSUMER, destination(Traffic(), SAME, [0] * 8, backlog_change=[0] * 8), []),
+    "a queue whose consumer never gets anything": (
+        unread.NO_CONSUMER, consumer(destination(Traffic(), SAME, [0] * 8), [None] * 8), [f"destination /{QUEUE} {QUEUE} x7"],
+    ),
+    "a queue whose consumer may have got what was not captured": (
+        unread.NO_CONSUMER, consumer(destination(Traffic(), SAME, [0] * 8), [None] * 8, gap_octets=9), [],
+    ),
     "a queue whose consumers left": (
         unread.LEFT_ALONE, left_after(5), [f"destination /{QUEUE} {QUEUE} left x3"],
     ),
