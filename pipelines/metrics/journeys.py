@@ -181,4 +181,4 @@ def _by_spark(lake: str, spark: SparkSession, touched: Touched | None, rows: int
         made = journeys_by_spark.made(spark, sends, deliveries, taken, tasks)
         return journeys_by_spark.written(made, partial(_written, lake), tasks)
     finally:
-        spark.table("lives").unpersist()
+        spark.catalog.dropTempView("lives")  # and what was kept of it
