@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.capture.files import Source
-from stompcap.columns import I64, Bools, Octets
+from stompcap.columns import I64, Bools, Octets, column
 from stompcap.tcp.join import end_to_end
 from stompcap.transport.events import Event, Events
 from stompcap.transport.keys import KeyLog, no_keys
@@ -53,6 +53,11 @@ class Carried:
     def bounds(self) -> I64:
         """Where the stretches of each side of each stream begin, and where the last end."""
         return np.searchsorted(self.stretches.direction, np.arange(2 * len(self) + 1))
+
+    @cached_property
+    def ts_ns(self) -> I64:
+        """The time of each row."""
+        return column(self.segments, "ts_ns")
 
     def of(self, streams: I64) -> I64:
         """The indices of the stretches of these streams, in their order."""

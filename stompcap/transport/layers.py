@@ -86,7 +86,10 @@ def protocol_of(stack: Stack) -> int:
 
 def summaries_of(stack: Stack) -> tuple[Summary, ...]:
     """What the layers of a connection come to, the outermost first."""
-    return tuple(summary for one in stack for summary in of_kind(one.kind).summaries(one.kept))
+    for one in stack:
+        if not one.summed:
+            one.summed.append(of_kind(one.kind).summaries(one.kept))
+    return tuple(summary for one in stack for summary in one.summed[0])
 
 
 def unread(stack: Stack) -> bool:

@@ -6,8 +6,8 @@ itself has nothing to keep, for reassembly keeps its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -24,6 +24,8 @@ class LayerState:
 
     kind: str
     kept: Arrays
+    summed: list[Sequence[Any]] = field(default_factory=list, compare=False, repr=False)
+    """What it comes to, from when that was first asked for (stompcap.transport.layers.summaries_of)."""
 
 
 Stack = tuple[LayerState, ...]

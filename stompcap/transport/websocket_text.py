@@ -1,4 +1,4 @@
-"""Whether the text messages of a WebSocket are UTF-8 (RFC 6455, 5.6 and 8.1). Where all octets are ASCII it costs a look at the largest."""
+"""Whether the text messages of a WebSocket are UTF-8 (RFC 6455, 5.6 and 8.1). Where all octets are ASCII it costs a look at their bits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import codecs
 import numpy as np
 
 from stompcap.columns import I64, Bools, Octets
+from stompcap.kernel import kernel
 from stompcap.transport import websocket_frames as frames
 
 NONE, TEXT, OTHER = range(3)
@@ -17,9 +18,32 @@ is to come of a frame."""
 
 NO_ASCII = 128
 NO_UTF8 = "a text message that is no UTF-8"
-CARRIERS = frames.PLAIN, frames.PACKED, frames.SKIPPED, frames.UNKNOWN
 ANY_OF_TWO, ANY_OF_THREE, ANY_OF_FOUR = 0xC2, 0xE1, 0xF1
 """First octets behind which any one, two or three others may follow."""
+
+
+@kernel
+def texts(spans: I64, octets: Octets, state: I64, is_text: Bools, begins: Bools) -> int:
+    """Mark the spans that are of a text, and those with which a message begins; gives all bits of the texts that lie there."""
+    kind, within, after_end, bits = state[KIND], state[WITHIN], state[KIND] == NONE, 0
+    for k in range(len(spans)):
+        carrier, ends = spans[k, frames.SPAN_KIND], spans[k, frames.SPAN_ENDS]
+        if carrier < frames.PLAIN or carrier > frames.UNKNOWN:
+            continue
+        opcode = spans[k, frames.SPAN_FIRST] & 15
+        if not within and (opcode != frames.CONTINUATION or after_end):  # what is continued began with a frame without octets
+            begins[k] = True
+            kind = TEXT if opcode == frames.TEXT else OTHER
+        if kind == TEXT:
+            is_text[k], state[SEEN] = True, 1
+            if carrier == frames.PLAIN:
+                part = octets[spans[k, frames.SPAN_POSITION] : spans[k, frames.SPAN_POSITION] + spans[k, frames.SPAN_LENGTH]]
+                for i in range(part.size):
+                    bits |= part[i]
+        within, after_end = not ends & frames.ENDS_FRAME, ends & frames.ENDS_MESSAGE != 0
+        last = OTHER if carrier == frames.SKIPPED or carrier == frames.UNKNOWN else kind
+        state[KIND], state[WITHIN] = NONE if after_end else last, within
+    return bits
 
 
 class Text:
@@ -34,38 +58,22 @@ class Text:
 
     def follow(self, spans: I64, octets: Octets) -> tuple[Bools, list[int]]:
         """Take the spans of frames; gives whether each is of a text, and those with which a text that lies there proves to be no UTF-8."""
-        kind, first, ends = (spans[:, column] for column in (frames.SPAN_KIND, frames.SPAN_FIRST, frames.SPAN_ENDS))
-        mine = np.flatnonzero(np.isin(kind, CARRIERS))
-        is_text = np.zeros(len(spans), np.bool_)
-        if not mine.size:
+        is_text, begins = np.zeros((2, len(spans)), np.bool_)
+        numbers = np.array(self.state)
+        bits = texts(spans, octets, numbers, is_text, begins)
+        before, self.state = self.state, numbers.tolist()
+        if bits < NO_ASCII and not before[PENDING]:
             return is_text, []
-        opcode, over = first[mine] & 15, (ends[mine] & frames.ENDS_MESSAGE) != 0
-        after_end = np.append(self.state[KIND] == NONE, over[:-1])  # what is continued began with a frame without octets
-        whole = (ends[mine] & frames.ENDS_FRAME) != 0
-        anew = np.append(not self.state[WITHIN], whole[:-1])
-        begins = anew & ((opcode != frames.CONTINUATION) | after_end)
-        of = np.where(opcode == frames.TEXT, TEXT, OTHER)
-        latest = np.maximum.accumulate(np.where(begins, np.arange(mine.size), -1))
-        of = np.where(latest >= 0, of[latest], self.state[KIND])
-        is_text[mine] = of == TEXT
-        plain = (of == TEXT) & (kind[mine] == frames.PLAIN) & (spans[mine, frames.SPAN_LENGTH] > 0)
-        wrong = self._wrong(spans, octets, mine[plain], begins[plain])
-        if wrong or kind[mine[-1]] in (frames.SKIPPED, frames.UNKNOWN):
-            of[-1] = OTHER
-        self.state[KIND] = NONE if over[-1] else int(of[-1])
-        self.state[SEEN] |= int(is_text.any())
-        self.state[WITHIN] = int(not whole[-1])
+        plain = is_text & (spans[:, frames.SPAN_KIND] == frames.PLAIN) & (spans[:, frames.SPAN_LENGTH] > 0)
+        wrong = self._wrong(spans, octets, np.flatnonzero(plain), begins[plain])
+        if wrong and self.state[KIND] != NONE:
+            self.state[KIND] = OTHER
         return is_text, wrong
 
-    def _wrong(self, spans: I64, octets: Octets, texts: I64, begins: Bools) -> list[int]:
+    def _wrong(self, spans: I64, octets: Octets, which: I64, begins: Bools) -> list[int]:
         """The spans, of these, with which a text proves to be no UTF-8; whether a message begins with each."""
-        begin = spans[texts, frames.SPAN_POSITION]
-        edges = np.stack([begin, begin + spans[texts, frames.SPAN_LENGTH]], axis=1).reshape(-1)
-        within = edges[:-1] if edges.size and edges[-1] == octets.size else edges
-        if not self.state[PENDING] and (not within.size or np.maximum.reduceat(octets, within)[::2].max() < NO_ASCII):
-            return []
         wrong = []
-        for span, anew in zip(texts.tolist(), begins.tolist(), strict=True):
+        for span, anew in zip(which.tolist(), begins.tolist(), strict=True):
             where, count, _, ends = (int(spans[span, column]) for column in range(frames.SPAN_POSITION, frames.SPAN))
             before = bytes([self.state[PENDING]] if self.state[PENDING] and not anew else [])
             reader = codecs.getincrementaldecoder("utf-8")()
