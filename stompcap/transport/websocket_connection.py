@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from stompcap.codes import NOBODY
-from stompcap.columns import column
 from stompcap.stomp.delimiter_io import FRAME_LIMIT
 from stompcap.transport import http
 from stompcap.transport import websocket_frames as frames
@@ -43,6 +42,7 @@ class Connection:
         self.sides = (Side(stream, 0), Side(stream, 1))
         self._close_row: int | None = None
         self._answer_row: int | None = None
+        self._patient = False
         self.said: dict[str, Any] = {"asked": [], "upgraded": UNDECIDED, "client": NOBODY, "columns": {}}
         self.said |= {"blind": [False, False], "broken": [{}, {}], "closes": [None, None], "text": [None, None]}
         if before is not None:
@@ -104,7 +104,7 @@ class Connection:
             side.begin(below.stretches.take(slice(begin, end)), ahead.read(begin, end))
             if first and not below.synced[stream, side.side] and not self._http(side):
                 side.lose_sync()
-        for heads in (True, False):  # what the heads of both sides say counts for the frames of both
+        for self._patient, heads in ((True, True), (False, True), (False, False)):  # heads of both sides count for the frames of both
             while self._advance(self.sides[0], heads=heads) | self._advance(self.sides[1], heads=heads):
                 pass
         final = bool(below.final[stream])
@@ -113,7 +113,7 @@ class Connection:
             if final and side.reached < below.octets[stream, side.side]:
                 side.hole(int(below.octets[stream, side.side]) - side.reached, side.end - side.at, False)
                 side.at = side.end
-            if final and side.numbers[PHASE] == LOST:  # what is not decided never will be
+            if final and side.numbers[PHASE] in (LOST, FRAMES):  # what is not decided never will be
                 side.given.missing(side.end - side.at if len(side.given.below) else len(side.raw), unsure=True)
                 side.at, side.raw = side.end, b""
             side.ended()
@@ -122,7 +122,7 @@ class Connection:
     def _check(self, below: Carried) -> None:
         """Take over what was checked, with the times of its packets."""
         rows = [one.broken or one.closes for one in self.sides]
-        ts_ns = column(below.segments, "ts_ns") if any(rows) or self._answer_row is not None else np.empty(0, np.int64)
+        ts_ns = below.ts_ns if any(rows) or self._answer_row is not None else np.empty(0, np.int64)
         if self._answer_row is not None:
             self.said["answer"][0] = int(ts_ns[self._answer_row])
         for side in self.sides:
@@ -145,7 +145,8 @@ class Connection:
             if side.at < side.end:
                 PHASES[phase](self, side)
             if side.numbers[PHASE] == phase and side.at == at:
-                if side.numbers[PHASE] == WAITING and side.runs and side.at < side.end:
+                waits = phase == WAITING or (phase == HTTP and self._asked_there(side))
+                if waits and side.runs and side.at < side.end:
                     return moved
                 if not side.next_run():
                     return moved
@@ -154,7 +155,7 @@ class Connection:
 
     def _waits(self, side: Side, final: bool) -> None:
         """Frames may be read without the answer to their upgrade where that was not captured."""
-        if side.numbers[PHASE] != WAITING or (side.at == side.end and not side.runs):
+        if side.numbers[PHASE] != WAITING or (side.at == side.end and not side.runs and not (final and side.raw)):
             return
         other = self.sides[1 - side.side]
         never = not other.numbers[CAME] and not other.given.below.offset.size
@@ -216,6 +217,8 @@ class Connection:
             side.lose_sync()
             side.numbers[numbers.NEAR] = 1
             return
+        if head.status and self._asked_there(side):
+            return
         offset, size = side.below(side.at), blank + head.length
         side.at += size
         side.numbers[numbers.HEADS] += 1
@@ -227,6 +230,11 @@ class Connection:
         detail = f"{head.status}" if head.status else f"{head.method[:10]} {http.path_of(head.target)}"
         if head.upgrades or head.status == 101 or (head.status >= 300 and self.said["upgraded"] == REFUSED):
             side.tell(HANDSHAKE, piece, offset, size, detail)
+
+    def _asked_there(self, side: Side) -> bool:
+        """Whether the request that an answer of this side is for may be among octets of the other that are not read yet."""
+        other = self.sides[1 - side.side]
+        return self._patient and not self.said["asked"] and other.numbers[PHASE] == HTTP and bool(other.at < other.end or other.runs)
 
     def _request(self, side: Side, head: http.Head) -> None:
         self.said["client"] = side.side

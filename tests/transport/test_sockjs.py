@@ -18,11 +18,7 @@ TEXTS = st.lists(st.text(max_size=30) | st.sampled_from(["\n", "MESSAGE\n\nhello
 
 def read(octets, steps, side=1):
     pieces = [(side, begin, octets[begin:end]) for begin, end in pairwise(sorted({0, *steps, len(octets)})) if end <= len(octets)]
-    before, machine.LAYER = machine.LAYER, LAYER
-    try:
-        return machine.read(pieces, max(1, min(3, len(pieces))))
-    finally:
-        machine.LAYER = before
+    return machine.read(pieces, max(1, min(3, len(pieces))), layer=LAYER)
 
 
 def of(texts, server, ascii_only):

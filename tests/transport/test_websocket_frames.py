@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +19,7 @@ from wsproto.extensions import PerMessageDeflate
 from stompcap.capture import SEGMENTS
 from stompcap.transport.carried import Carried
 from stompcap.transport.events import CLOSE, PING, PONG, UNREADABLE
+from stompcap.transport.keys import no_keys
 from stompcap.transport.stretches import Stretches
 from stompcap.transport.websocket import WebSocket
 from stompcap.transport.websocket_found import begins_midstream
@@ -28,8 +30,8 @@ DEFLATE = "permessage-deflate"
 LAYER = WebSocket()
 
 
-def carried(pieces, octets=None, final=False, base=(0, 0)) -> Carried:
-    """A stream whose sides have these pieces: side, offset, octets; each is a segment."""
+def carried(pieces, octets=None, final=False, base=(0, 0), before=0) -> Carried:
+    """A stream whose sides have these pieces: side, offset, octets; each is a segment, behind so many `before`."""
     count = len(pieces)
     columns = {name: pa.array([0] * count).cast(SEGMENTS.field(name).type) if pa.types.is_integer(SEGMENTS.field(name).type)
                else pa.array([False] * count) if pa.types.is_boolean(SEGMENTS.field(name).type)
@@ -41,7 +43,8 @@ def carried(pieces, octets=None, final=False, base=(0, 0)) -> Carried:
     rows = np.arange(count)
     found = Stretches(
         np.zeros(count, np.int32), np.array([one[0] for one in pieces], np.int8), np.array([one[1] for one in pieces], np.int64),
-        np.array([len(one[2]) for one in pieces], np.int64), rows, rows + 1, rows, np.zeros(count, np.int64), np.zeros(count, np.bool_),
+        np.array([len(one[2]) for one in pieces], np.int64), rows, before + rows + 1, rows, np.zeros(count, np.int64),
+        np.zeros(count, np.bool_),
     )  # fmt: skip
     ends = list(base)
     for side, offset, part in pieces:
@@ -49,17 +52,17 @@ def carried(pieces, octets=None, final=False, base=(0, 0)) -> Carried:
     return Carried(found.in_order(), np.array([octets or ends]), np.ones((1, 2), np.bool_), np.array([final]), segments, {})
 
 
-def read(pieces, steps=1, final=True, octets=None, restart=None):
-    """What the layer gives of a client (side 0) and a server: per side what can be read by offset, holes, events."""
+def read(pieces, steps=1, final=True, octets=None, restart=None, layer=LAYER, keys=no_keys):
+    """What a layer gives of a client (side 0) and a server: per side what can be read by offset, holes, events."""
     kept, given, events, lengths, base = None, ([], []), [], (0, 0), [0, 0]
     edges = [round(k * len(pieces) / steps) for k in range(steps + 1)]
     for number, (begin, end) in enumerate(pairwise(edges)):
         last = number == steps - 1
-        below = carried(pieces[begin:end], octets if last else None, final and last, base)
+        below = carried(pieces[begin:end], octets if last else None, final and last, base, begin)
         base = below.octets[0].tolist()
-        found, [kept] = LAYER.read(below, np.array([0]), [kept])
+        found, [kept] = layer.read(replace(below, keys=keys), np.array([0]), [kept])
         if restart:
-            kept = LAYER.masked(kept, restart)
+            kept = layer.masked(kept, restart)
         assert (np.diff(found.stretches.direction) >= 0).all()
         content, at = found.read(found.stretches).tobytes(), 0
         for k in range(len(found.stretches)):
@@ -285,3 +288,24 @@ def test_what_is_no_websocket_midway(octets):
 ])  # fmt: skip
 def test_what_is_a_websocket_midway(octets):
     assert begins_midstream(np.frombuffer(bytearray(octets), np.uint8))
+
+
+@pytest.mark.parametrize("steps", range(1, 7))
+def test_a_handshake_that_was_refused_first_is_told_as_it_was_answered_last(steps):
+    asks, refusal = request(), b"HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\nno"
+    pieces = [(0, 0, asks), (1, 0, refusal), (0, len(asks), asks), (1, len(refusal), answer()),
+              (0, 2 * len(asks), frame(b"CONNECT", 1, mask=b"mask")), (1, len(refusal + answer()), frame(b"CONNECTED", 1))]  # fmt: skip
+    given, _, _, kept = read(pieces, steps)
+    assert (text(given[0]), text(given[1])) == (b"CONNECT", b"CONNECTED")
+    http, _ = LAYER.summaries(kept)
+    assert (http.status, http.units, http.columns["http_status"]) == ("read", (2, 2), 101)
+    assert [(one.what, one.outcome) for one in http.checks] == [("accept", "kept")]
+
+
+def test_octets_that_waited_for_an_answer_until_the_end_are_a_gap():
+    frames = frame(b"CONNECT", 1, mask=b"mask")
+    pieces = [(0, 0, request()), (1, 0, answer()[:-1]), (0, len(request()), frames), (1, len(answer()) - 1, answer()[-1:])]
+    whole, _, lengths, _ = read(pieces)
+    assert (text(whole[0]), lengths) == (b"CONNECT", (7, 0))
+    given, _, lengths, _ = read(pieces, 4)
+    assert (text(given[0]), lengths) == (b"", (len(frames), 0))
