@@ -44,6 +44,8 @@ class Job:
             end of the stage: a batch interrupted there would be whole with the next run, as after a kill, but most are committed in less
             than a second.
         pace: says when incidents are due; of a run of its own they always are.
+
+    `written` are the files that it has committed under the names of batches.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Job:
         self.progress = progress or Progress()
         self.result = Result(uuid.uuid4().hex[:12], lake, began=time.monotonic() if began is None else began)
         self.pace = pace or Pace()
+        self.written: list[DataFile] = []
         self._uninterrupted = uninterrupted
         self._commits: ExitStack | None = None
 
@@ -111,6 +114,7 @@ class Job:
         """
         lock.demand(self.lake)
         self.result.batches.append(batch)
+        self.written += files
         if self._commits is not None:
             self._commits.enter_context(self._uninterrupted())
             self._commits = None

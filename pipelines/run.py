@@ -23,6 +23,7 @@ from stompcap.lake import damage, open_tables, other_writers
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import half_brought
 from stompcap.lake.paths import OPEN
+from stompcap.quality import ahead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,10 +77,11 @@ def _execute(
             _decode(job, alone=not in_one_pass)
         if "correlate" in stages:
             _correlate(job, alone=not in_one_pass)
-        if "metrics" in stages:
-            _metrics(job, metric_tables or gold.TABLES, alone=not in_one_pass)
-        if "validate" in stages:
-            validate(job, whole=whole)
+        with ahead.begun(job.lake, job.written if "validate" in stages else []) as reports:
+            if "metrics" in stages:
+                _metrics(job, metric_tables or gold.TABLES, alone=not in_one_pass)
+            if "validate" in stages:
+                validate(job, whole=whole, ahead=reports)
     except StompcapError:
         job.result.status = "failed"
         raise

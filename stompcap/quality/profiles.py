@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.data_files import File
-from stompcap.quality import clear_secrets, invariants, report
+from stompcap.quality import clear_secrets, invariants
 from stompcap.quality.blocks import Block, of_reports
 from stompcap.quality.hashes import Wanted, common
 from stompcap.quality.measures import Measures
 from stompcap.quality.ranges import Faults
-from stompcap.quality.report import Report, checked
+from stompcap.quality.report import SCHEMA, Asked, Report, Task, checked, reports
 from stompcap.quality.sums import MASK
 from stompcap.tables import TABLES, Table
 from stompcap.tables.schema import sql_type
@@ -39,7 +39,6 @@ DRIVER_ROWS = 16 * TASK_ROWS
 THREADS = 4
 """Threads that read: each holds a row group. `DRIVER_ROWS` took 0.35 GB so, and 0.9 GB with a thread for each task."""
 
-Task = list[tuple[str, str, str, bool]]
 Key = tuple[str, str]
 
 
@@ -98,14 +97,13 @@ class Found:
 
 
 def profiles(
-    spark: Callable[[], SparkSession], locations: Mapping[str, str], counted: Iterable[str],
-    kept: Sequence[Block] = (), unique: Iterable[str] = (), searched: Iterable[str] = (),
-    masked: bool = True,
+    spark: Callable[[], SparkSession], locations: Mapping[str, str], asked: Asked, kept: Sequence[Block] = (), unique: Iterable[str] = (),
+    ahead: Callable[[Iterable[Key]], Iterable[Report]] = lambda _: (),
 ) -> Found:
-    """The profiles of the tables at `locations`; octets of some files of those `searched` are looked at, for secrets if `masked`.
+    """The profiles of the tables at `locations`.
 
-    Repeated keys are searched for in the tables `counted`. Files of which a report is `kept` are not read; in tables that are
-    `unique` these files have no key twice. `spark` gives the session, which few new rows do not need.
+    Files of which a report is `kept` are not read; in tables that are `unique` these files have no key twice. `ahead` gives the reports
+    on some files that were made before. `spark` gives the session, which few new rows do not need.
     """
     proved = frozenset(unique)
     sums = {rule.name: Sums() for rule in invariants.among(list(locations))}
@@ -118,11 +116,12 @@ def profiles(
         known = pa.chunked_array([one.names for one in mine], pa.string())
         fresh = there.filter(pc.invert(pc.is_in(there, value_set=known)))
         new.update({(name, file.name): file for file in (data_files.of(delta, among=fresh) if len(fresh) else ())})
-    judged = frozenset(sums) | ({clear_secrets.MASKED} if masked else set())
-    found.new = of_reports(_made(new, frozenset(counted), judged, frozenset(searched), spark))
+    made = list(ahead(new))
+    lacking = new.keys() - {(one.table, one.file) for one in made}
+    found.new = of_reports([*made, *_made({key: new[key] for key in lacking}, asked, spark)])
     for one in found.blocks:
         _add(found, one)
-    for name in set(counted) & set(locations):
+    for name in asked.counted & set(locations):
         fresh_blocks, rest = ([one for one in some if one.table == name] for some in (found.new, found.old))
         found.profiles[name].shared = _shared(locations[name], *((fresh_blocks, rest) if name in proved else (fresh_blocks + rest, [])))
     if invariants.TILING in sums:
@@ -175,27 +174,24 @@ def _kept_others(blocks: Sequence[Block]) -> int:
     return int(rest[held.among(rest[:, 0]), 1].sum(dtype=np.uint64))
 
 
-def _made(
-    files: Mapping[Key, File], counted: frozenset[str], judged: frozenset[str], searched: frozenset[str],
-    spark: Callable[[], SparkSession],
-) -> Iterable[Report]:
+def _made(files: Mapping[Key, File], asked: Asked, spark: Callable[[], SparkSession]) -> Iterable[Report]:
     """The reports on new files, by threads or by Spark."""
     if not files:
         return []
-    of_table = {table: {name: file.rows for (of, name), file in files.items() if of == table} for table in searched}
+    of_table = {table: {name: file.rows for (of, name), file in files.items() if of == table} for table in asked.searched}
     plan = _plan(files, {(table, name) for table, rows in of_table.items() for name in clear_secrets.chosen(rows)})
     if sum(file.rows for file in files.values()) <= DRIVER_ROWS:
         with ThreadPoolExecutor(min(len(plan), THREADS)) as pool:
-            return [one for some in pool.map(lambda task: report.reports(task, counted, judged), plan) for one in some]
+            return [one for some in pool.map(lambda task: reports(task, asked), plan) for one in some]
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                rows = [one.row for one in report.reports(plan[number], counted, judged)]
-                yield pa.RecordBatch.from_pylist(rows, schema=report.SCHEMA)
+                rows = [one.row for one in reports(plan[number], asked)]
+                yield pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
 
     ids = spark().range(0, len(plan), 1, len(plan))
-    found = ids.mapInArrow(work, ", ".join(f"{field.name} {sql_type(field.type)}" for field in report.SCHEMA)).collect()
+    found = ids.mapInArrow(work, ", ".join(f"{field.name} {sql_type(field.type)}" for field in SCHEMA)).collect()
     return [Report.of(row.asDict()) for row in found]
 
 

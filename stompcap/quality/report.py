@@ -7,7 +7,7 @@ Nothing is sorted but the keys that no invariant proves. No column of octets is 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,6 +78,38 @@ class Report:
             entries[name] = Entries.unpacked(keys, row[f"{name}_values"], number)
         groups, others = (np.frombuffer(row[name], "<u8") for name in ("groups", "others"))
         return Report(row["table_name"], row["file"], json.loads(row["facts"]), groups, others.reshape(-1, 2), entries)
+
+
+Task = list[tuple[str, str, str, bool]]
+"""Files that one task reports on: of each its table, name, URI, and whether it is searched for secrets."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a validation asks reports for.
+
+    Attributes:
+        counted: the tables whose repeated keys are searched for.
+        judged: the names of invariants; with that of the check for secrets, these are searched for.
+        searched: the tables of which the octets of some files are looked at.
+    """
+
+    counted: frozenset[str] = frozenset()
+    judged: frozenset[str] = frozenset()
+    searched: frozenset[str] = frozenset()
+
+    @staticmethod
+    def of_tables(names: Sequence[str]) -> Asked:
+        """What is asked of some tables alone: their octets are not looked at."""
+        proved = invariants.provable(names)
+        return Asked(frozenset(names) - {*proved}, frozenset(rule.name for rule in invariants.among(names)))
+
+    @staticmethod
+    def of_lake(lake: str) -> Asked:
+        """What is asked of all tables of a lake."""
+        asked = Asked.of_tables(list(TABLES))
+        masked = {clear_secrets.MASKED} if clear_secrets.judged(lake) else set()
+        return Asked(asked.counted, asked.judged | masked, frozenset(clear_secrets.COLUMNS))
 
 
 def checked(table: Table) -> tuple[Column, ...]:
@@ -227,11 +259,8 @@ def _values(rows: Rows, column: Column, required: bool) -> Iterator[tuple[str | 
     yield from found.items()
 
 
-def reports(task: Iterable[tuple[str, str, str, bool]], counted: frozenset[str], judged: frozenset[str]) -> list[Report]:
-    """The reports on some files, each given as table, name, URI, and whether it is searched; `judged` are the names of invariants.
-
-    With the name of the check for them, secrets are searched for.
-    """
-    rules = [rule for rule in invariants.INVARIANTS if rule.name in judged]
-    masked = clear_secrets.MASKED in judged
-    return [report(TABLES[table], name, uri, table in counted, rules, searched, masked) for table, name, uri, searched in task]
+def reports(task: Task, asked: Asked) -> list[Report]:
+    """The reports on the files of a task."""
+    rules = [rule for rule in invariants.INVARIANTS if rule.name in asked.judged]
+    masked = clear_secrets.MASKED in asked.judged
+    return [report(TABLES[table], name, uri, table in asked.counted, rules, searched, masked) for table, name, uri, searched in task]

@@ -18,10 +18,12 @@ import pyarrow as pa
 
 from stompcap.lake import data_files, open_tables, query
 from stompcap.lake.paths import location
-from stompcap.quality import across, balances, clear_secrets, exact, invariants, kept
+from stompcap.quality import across, balances, exact, invariants, kept
+from stompcap.quality.ahead import Ahead
 from stompcap.quality.hashes import Wanted
 from stompcap.quality.profiles import Found, profiles
 from stompcap.quality.quantities import LEDGERS, ledgers_of
+from stompcap.quality.report import Asked
 from stompcap.settings import Quality
 from stompcap.tables import TABLES
 
@@ -50,27 +52,27 @@ def _evaluation() -> ModuleType:
 
 def validate(
     spark: Callable[[], SparkSession], lake: str, run_id: str, tables: Sequence[str] | None = None, *, new: bool = False,
-    quality: Quality | None = None,
+    quality: Quality | None = None, ahead: Ahead | None = None,
 ) -> pa.Table:
     """Validate `tables` of the lake (all by default); one row per expectation, in the schema of `quality_results`.
 
     An invariant that joins tables is checked where all of them are among `tables`. If only what is `new` shall be read, files that a
-    validation has read before count as it found them. `quality` are the user's thresholds. `spark` gives the session, requested where
-    the lake is large or an invariant is broken. Raises KeyError for a table that the lake does not have.
+    validation has read before count as it found them. `quality` are the user's thresholds, `ahead` the reports that are there already.
+    `spark` gives the session, requested where the lake is large or an invariant is broken. Raises KeyError for a table that the lake does
+    not have.
     """
     names = list(TABLES) if tables is None else [TABLES[name].name for name in tables]
     locations = {name: location(lake, name) for name in names}
     proofs = invariants.provable(names)
-    counted = [name for name in names if name not in proofs]
+    asked = Asked.of_lake(lake) if tables is None else Asked.of_tables(names)
     with ThreadPoolExecutor(1) as pool:
         module = pool.submit(_evaluation)
         before = kept.load(lake, names)
-        searched, masked = (clear_secrets.COLUMNS, clear_secrets.judged(lake)) if tables is None else ((), False)
         known = before if new else kept.Kept(parts=before.parts, foreign=before.foreign)
-        found = profiles(spark, locations, counted, known.blocks, known.unique, searched, masked)
+        found = profiles(spark, locations, asked, known.blocks, known.unique, lambda files: (ahead or Ahead()).of(asked, files))
         failing = _balanced(found, known, names, locations)
     unproved = {table for table, proof in proofs.items() if not all(found.sums[name].agree for name in proof)}
-    suspects = {name: data_files.Files.of(name, found.profiles[name].shared) for name in counted if found.profiles[name].shared}
+    suspects = {name: data_files.Files.of(name, found.profiles[name].shared) for name in names if found.profiles[name].shared}
     suspects |= {name: query.all_files(lake, name) for name in names if name in unproved or found.profiles[name].surplus}
     repeated = exact.surplus(lake, suspects, spark)
     failed = [rule for rule in invariants.INVARIANTS if rule.name in found.sums and not found.sums[rule.name].agree]

@@ -12,6 +12,7 @@ import pytest
 
 from stompcap.quality.profiles import profiles
 from stompcap.quality.ranges import Faults, checks, undecided
+from stompcap.quality.report import Asked
 from stompcap.tables import TABLES
 from stompcap.units import LAST_S
 from tests.quality import lakes
@@ -29,7 +30,7 @@ def no_spark() -> SparkSession:
 
 
 def faults(lake: Path, table: str) -> dict[str, Faults]:
-    found = profiles(no_spark, {table: str(lake / table)}, [table]).profiles[table].faults
+    found = profiles(no_spark, {table: str(lake / table)}, Asked.of_tables([table])).profiles[table].faults
     return {label: fault for label, fault in found.items() if "_to_be_in_set" not in label}
 
 

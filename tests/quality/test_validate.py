@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import write_deltalake
 
+from stompcap.quality.report import Asked
 from stompcap.tables import TABLES
 from tests.quality import lakes
 from tests.quality.faults import (
@@ -204,5 +205,5 @@ def test_few_threads_read_however_many_rows_are_new(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(profiles, "TASK_ROWS", 1)
     monkeypatch.setattr(profiles, "ThreadPoolExecutor", Pool)
     names = list(TABLES)
-    assert profiles.profiles(no_spark, {name: str(lake / name) for name in names}, names).profiles["streams"].rows == 3
+    assert profiles.profiles(no_spark, {name: str(lake / name) for name in names}, Asked.of_tables(names)).profiles["streams"].rows == 3
     assert told == [profiles.THREADS]
