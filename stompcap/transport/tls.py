@@ -117,6 +117,8 @@ def _records(first: Octets) -> bool:
 
 def _walk(below: Carried, stream: int, connection: Connection, sides: Sequence[Side], coming: Coming) -> None:
     """Read what came of both sides. One may wait for the other's hello; where that cannot come any more it does not."""
+    if below.bounds[2 * stream] == below.bounds[2 * stream + 2]:
+        return
     expected = below.expected is None or bool(below.expected[stream])
     asked = expected or connection.random is not None or connection.may_guess()
     sides[0].other, sides[1].other = sides[1], sides[0]

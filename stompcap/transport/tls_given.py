@@ -36,9 +36,20 @@ class Packets:
         same = direction[1:] == direction[:-1]
         self._ascending = not bool((same & ((found.row[1:] < found.row[:-1]) | (found.order[1:] < found.order[:-1]))).any())
 
-    def of(self, direction: I64, begins: I64, ends: I64) -> tuple[I64, I64]:
-        """The rows and the places in wire order of the packets by which what lies between these offsets can be read."""
+    def came(self, direction: I64) -> Bools:
+        """Whether something came of a direction."""
         at = np.searchsorted(self._directions, direction)
+        found: Bools = self._behind[at] > self._first[at]
+        return found
+
+    def of(self, direction: I64, begins: I64, ends: I64) -> tuple[I64, I64]:
+        """The rows and the places in wire order of the packets by which what lies between these offsets can be read.
+
+        What was held since an earlier step, for a hello of the other side, is read by the first packet of a side that came.
+        """
+        came = self.came(direction)
+        at = np.searchsorted(self._directions, np.where(came, direction, direction ^ 1))
+        begins, ends = np.where(came, begins, 0), np.where(came, ends, 0)
         base, most = self._base[at], self._behind[at] - 1
         start = np.minimum(np.searchsorted(self._ends, base + begins, "right"), most)
         stop = np.maximum(np.minimum(np.searchsorted(self._ends, base + ends), most), start)
@@ -122,7 +133,7 @@ def note_closes(packets: Packets, streams: Sequence[int], sides: Sequence[Side])
     """Enter where the first close_notify of each side stands in wire order."""
     mine = [(2 * stream + side.side, side) for stream, side in zip(streams, sides, strict=True) if side.closed and not side.closed_order]
     if mine:
-        ends = np.array([side.closed for _, side in mine])
-        _, order = packets.of(np.array([direction for direction, _ in mine]), ends - 1, ends)
-        for (_, side), at in zip(mine, order.tolist(), strict=True):
-            side.closed_order = 1 + at
+        ends, direction = np.array([side.closed for _, side in mine]), np.array([direction for direction, _ in mine])
+        _, order = packets.of(direction, ends - 1, ends)
+        for (_, side), at in zip(mine, (order + packets.came(direction)).tolist(), strict=True):  # one that was held came before
+            side.closed_order = at

@@ -99,7 +99,7 @@ class Searching(Carrying):
                 continue
             if opener.explicit and self.nonces and phase == self.phase:
                 sequence = (int.from_bytes(body[:8], "big") - self.nonce) & _MASK
-                plain = opener.open(head, body, sequence)
+                plain = opener.open(head, body, sequence) if sequence >= self.sequence else None  # an earlier one comes again
                 if plain is not None:
                     return phase, sequence, plain, opener
             found = self._tried(opener, head, body, low + further, min(high + further, low + further + MOST_TRIES - self.tried))

@@ -205,7 +205,8 @@ class Side(Searching):
             elif self.phase == CLEAR and kind != APPLICATION_DATA:
                 self.in_the_clear(kind, bytes(view[begin : begin + length]), end)
             else:
-                self._passed(kind, length)
+                self._passed(kind, length)  # where keys are known and its tag does not fit, it may be of another type than it says
+                self.unsure |= kind != APPLICATION_DATA and self.connection.opener(self.side, self.phase) is not None
             at += 1
         return at
 

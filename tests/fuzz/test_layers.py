@@ -33,6 +33,7 @@ TOKEN = "n0body-must-see-this"
 SECRET_LINES = f"Cookie: session={TOKEN}", f"Authorization: Bearer {TOKEN}", f"Sec-WebSocket-Protocol: v12.stomp, {TOKEN}"
 STOMP = b"CONNECT\naccept-version:1.2\nhost:/\n\n\0SEND\ndestination:a\n\nbody\0" * 3
 DIALOGUES = 3  # of each suite
+HELLOS = 340  # octets: behind changed hellos, how much is missing may be known a step later
 
 
 def alike(layer, pieces, dice: random.Random, **how):
@@ -70,7 +71,8 @@ def in_pieces(dice: random.Random, wire: Sequence[bytes], lost: float):
 
 def tls(dice: random.Random) -> None:
     said = dialogue(dice.choice([*SUITES]), dice.randrange(DIALOGUES), 20)
-    wire, lost = [said.octets(side) for side in (0, 1)], 0.0
+    sent, lost = [said.octets(side) for side in (0, 1)], 0.0
+    wire = list(sent)
     if dice.random() < 0.5:
         lost = dice.choice((0.05, 0.3))
     else:
@@ -80,7 +82,10 @@ def tls(dice: random.Random) -> None:
     pieces = in_pieces(dice, wire, lost)
     if not pieces:
         return
-    given, *_ = alike(Tls(), pieces, dice, keys=lambda: said.keys)
+    if all(octets.startswith(before[:HELLOS]) for octets, before in zip(wire, sent, strict=True)):
+        given, *_ = alike(Tls(), pieces, dice, keys=lambda: said.keys)
+    else:
+        given, *_ = read(pieces, dice.randint(1, len(pieces)), layer=Tls(), keys=lambda: said.keys)
     for side in (0, 1):
         assert_said(given[side], said.sent(side))
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
@@ -25,7 +28,7 @@ class Relay(threading.Thread):
         super().__init__(daemon=True)
         self.port, self.pieces, self.at = port, list[Piece](), [0, 0]
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.listener.settimeout(20)
+        self.listener.settimeout(60)
         self.own = self.listener.getsockname()[1]
         self.lock = threading.Lock()
 
@@ -36,7 +39,7 @@ class Relay(threading.Thread):
         for way in ways:
             way.start()
         for way in ways:
-            way.join(20)
+            way.join(60)
         for one in (client, server, self.listener):
             one.close()
 
@@ -52,39 +55,65 @@ class Relay(threading.Thread):
             return
 
 
+def until(condition: Callable[[], object], what: str) -> None:
+    """Wait until something is so, however long it takes on a busy machine; beyond a minute it never will."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, f"waited for {what}"
+        time.sleep(0.01)
+
+
+@contextmanager
+def running(command: Sequence[str], says: str) -> Iterator[subprocess.Popen[bytes]]:
+    """OpenSSL, as soon as it has said that it is ready."""
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with TemporaryFile() as out, subprocess.Popen(["openssl", *command], stdout=out, **pipes) as process:
+        try:
+            until(lambda: says.encode() in os.pread(out.fileno(), 1 << 20, 0), f"{command[0]} to say {says}")
+            yield process
+        finally:
+            process.kill()
+
+
 @contextmanager
 def serving(*options: str) -> Iterator[int]:
     """A server; gives its port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     pem, key = certificate()
-    command = ["openssl", "s_server", "-quiet", "-accept", f"127.0.0.1:{port}", "-cert", pem, "-key", key, *options]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        time.sleep(0.5)
-        try:
-            yield port
-        finally:
-            process.kill()
+    with running(["s_server", "-accept", f"127.0.0.1:{port}", "-cert", pem, "-key", key, *options], "ACCEPT"):
+        yield port
+
+
+TURNS = {"R": "0101"}
+"""Who speaks in turn at a command of s_client that the server answers at once: a new handshake."""
 
 
 def talk(port: int, keys: Path, options: Sequence[str], lines: Sequence[str]) -> Relay:
     """What a client says line by line; a line of one letter is a command of s_client."""
     relay = Relay(port)
     relay.start()
-    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{relay.own}", "-keylogfile", str(keys), "-servername", "broker.example"]
-    with subprocess.Popen([*command, *options], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        time.sleep(0.5)
+    command = ["s_client", "-connect", f"127.0.0.1:{relay.own}", "-keylogfile", str(keys), "-servername", "broker.example", *options]
+    session = Path(options[options.index("-sess_out") + 1]) if "-sess_out" in options else None
+    with running(command, "Verify return code") as process:  # what it says last before it reads its input
         for line in lines:
+            before = len(relay.pieces)
             process.stdin.write(line.encode() + b"\n")
             process.stdin.flush()
-            time.sleep(0.15)
+            turns = TURNS.get(line, "0")
+            until(lambda before=before, turns=turns: turns in in_turn(relay.pieces[before:]), f"{turns} behind {line}")
+        if session:
+            until(lambda: session.exists() and session.read_bytes().endswith(b"-----\n"), "the session")
         process.stdin.close()
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-    relay.join(5)
+        process.wait(60)
+    relay.join(60)
+    assert not relay.is_alive()
     return relay
+
+
+def in_turn(pieces: Sequence[Piece]) -> str:
+    """The sides that speak, one after the other."""
+    return "".join(str(side) for side, _ in groupby(side for side, *_ in pieces))
 
 
 def said(folder: Path, server: Sequence[str], client: Sequence[str], lines: Sequence[str]) -> tuple[Relay, KeyLog]:

@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.transport.keys import NO_KEYS, KeyLog
-from stompcap.transport.tls import _rounds
+from stompcap.transport.tls import Tls, _rounds
 from stompcap.transport.tls_connection import Connection
 from stompcap.transport.tls_side import Side
+from tests.transport import test_websocket_frames as layered
 from tests.transport.tls_traffic import SUITES, Pair
 
 Piece = tuple[int, int, bytes]
@@ -283,3 +284,37 @@ def test_what_is_kept_has_no_secret_and_nothing_that_was_opened():
             for secret in [*said.keys.secrets.values(), *(random_ for random_ in said.keys.randoms if end > 1)]:
                 assert secret not in octets
             assert all(plain not in octets for side in (0, 1) for plain in said.carried[side].values() if len(plain) > 20)
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_record_that_comes_again_behind_octets_that_are_none_is_not_given_again(suite):
+    """Its number is one that was passed. Where nonces tell numbers, what follows is read on."""
+    said = dialogue(suite, seed=6)
+    octets, begin = said.octets(0), list(said.carried[0])[3]
+    end = min(at for at in said.carried[0] if at > begin)
+    copied = octets[:end] + octets[end - 7 : end] + octets[begin:end] + octets[end:]
+    reader = Reader(said.keys)
+    reader.read([*(one for one in said.pieces if one[0]), (0, 0, copied)], True)
+    given, sent = [plain for _, _, plain, _ in reader.found[0]], list(said.carried[0].values())
+    assert given == sent[: len(given)]
+    assert len(given) == (len(sent) if suite.startswith(("1.2 AES-128-GCM", "1.2 AES-256-GCM", "1.2 AES-128-CCM")) else 4)
+
+
+def test_a_record_whose_tag_does_not_fit_hides_octets_whatever_its_head_says():
+    said = dialogue("1.2 AES-128-GCM", seed=6)
+    begin = list(said.carried[0])[3]
+    octets = said.octets(0)
+    reader = Reader(said.keys)
+    reader.read([*(one for one in said.pieces if one[0]), (0, 0, octets[:begin] + b"\x15" + octets[begin + 1 :])], True)
+    assert [unsure for *_, unsure in reader.found[0]] == [at == 3 for at in range(len(said.carried[0]) - 1)]
+
+
+def test_what_waits_for_the_other_side_s_hello_is_read_by_what_comes_of_it_a_step_later():
+    said = dialogue("1.3 AES-256-GCM")
+    pieces = [(1, 0, said.octets(1)), (0, 0, said.octets(0))]
+    layer, found = Tls(), []
+    for steps in (1, 2):
+        given, events, lengths, kept = layered.read(pieces, steps, layer=layer, keys=lambda: said.keys)
+        assert [layered.text(one) for one in given] == [said.sent(side) for side in (0, 1)]
+        found.append((events, lengths, layer.summaries(kept)))
+    assert found[0] == found[1]
