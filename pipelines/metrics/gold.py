@@ -103,17 +103,32 @@ COMPLIANCE_SUMMARY = Aggregate(
     times={"compliance": ("opened_ts",), "sessions": ("opened_ts",), "streams": TRAFFIC},
     by="s.opened_ts",
     sql="""
-    SELECT CAST(s.opened_ts AS DATE) AS day, t.source, c.rule_id, s.server_product, s.client_product, s.version,
-           count(*) AS sessions,
-           sum(c.applicable) AS applicable, sum(c.passed) AS passed, sum(c.failed) AS failed, sum(c.not_evaluable) AS not_evaluable,
-           CAST(sum(c.failed) AS DOUBLE) / nullif(sum(c.passed) + sum(c.failed), 0) AS failure_rate
-    FROM compliance c JOIN sessions s ON s.stream_id = c.stream_id LEFT JOIN streams t ON t.stream_id = c.stream_id
-    WHERE {within}
-    GROUP BY day, t.source, c.rule_id, s.server_product, s.client_product, s.version
-    ORDER BY day, t.source, c.rule_id, s.server_product, s.client_product, s.version""",
+    WITH begun AS (
+        SELECT s.stream_id, CAST(s.opened_ts AS DATE) AS day, t.source, s.server_product, s.client_product, s.version
+        FROM sessions s LEFT JOIN streams t ON t.stream_id = s.stream_id WHERE {within}
+    ), alike AS (
+        SELECT *, row_number() OVER (ORDER BY day, source, server_product, client_product, version) AS number
+        FROM (SELECT DISTINCT day, source, server_product, client_product, version FROM begun) b
+    ), numbered AS (
+        SELECT b.stream_id, a.number FROM begun b JOIN alike a
+        ON a.day IS NOT DISTINCT FROM b.day AND a.source IS NOT DISTINCT FROM b.source
+           AND a.server_product IS NOT DISTINCT FROM b.server_product AND a.client_product IS NOT DISTINCT FROM b.client_product
+           AND a.version IS NOT DISTINCT FROM b.version
+    ), summed AS (
+        SELECT n.number, c.rule_id, count(*) AS sessions, sum(c.applicable) AS applicable, sum(c.passed) AS passed,
+               sum(c.failed) AS failed, sum(c.not_evaluable) AS not_evaluable
+        FROM compliance c JOIN numbered n ON n.stream_id = c.stream_id GROUP BY n.number, c.rule_id
+    )
+    SELECT a.day, a.source, m.rule_id, a.server_product, a.client_product, a.version,
+           m.sessions, m.applicable, m.passed, m.failed, m.not_evaluable,
+           CAST(m.failed AS DOUBLE) / nullif(m.passed + m.failed, 0) AS failure_rate
+    FROM summed m JOIN alike a ON a.number = m.number
+    ORDER BY a.day, a.source, m.rule_id, a.server_product, a.client_product, a.version""",
 )
-"""Sums and failure rate per day on which sessions began, source, rule, broker, client library and version."""
+"""Sums and failure rate per day on which sessions began, source, rule, broker, client library and version.
 
+There are some sixty rows for each session: they are summed by a number for all that sessions have alike, which costs much less than words.
+"""
 
 
 def _percentiles(column: str, name: str, *percents: int) -> str:
