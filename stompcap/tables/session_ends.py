@@ -48,10 +48,12 @@ SESSION_ENDS = View(
     ), alone AS (
         SELECT g.*, CASE WHEN r.still_open = 0 THEN g.gone_ns END AS left_none_ns
         FROM gone g LEFT JOIN running r ON r.asked_by = g.stream_id
+    ), together AS (
+        SELECT stream_id, count(*) OVER (PARTITION BY source, server_ip ORDER BY left_none_ns
+                                         RANGE BETWEEN 1000000000 PRECEDING AND 1000000000 FOLLOWING) AS closed_together
+        FROM alone WHERE left_none_ns IS NOT NULL
     ), counted AS (
-        SELECT *, count(left_none_ns) OVER (PARTITION BY source, server_ip ORDER BY coalesce(left_none_ns, -2000000000)
-                                            RANGE BETWEEN 1000000000 PRECEDING AND 1000000000 FOLLOWING) AS closed_together
-        FROM alone
+        SELECT a.*, coalesce(t.closed_together, 0) AS closed_together FROM alone a LEFT JOIN together t ON t.stream_id = a.stream_id
     ), told AS (SELECT *, CASE WHEN closed_together >= 3 THEN 'broker_stop' ELSE by_layer END AS cause FROM counted)
     SELECT *, CASE WHEN cause = 'broker_stop'
                    THEN concat(CAST(closed_together AS STRING), ' connections that the broker closed within a second; ', close_evidence)
