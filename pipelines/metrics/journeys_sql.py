@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from string import Template
 
-from pipelines.metrics.journeys_sequences import EVENTS, HORIZON_NS, KEY, LONG, WALK
+from pipelines.metrics.journeys_sequences import EVENTS, HORIZON_NS, LONG, WALK
 
 REACH = LONG + 2
 """Horizons that a row's neighbours may lie away from it."""
@@ -83,20 +83,25 @@ known AS (
 """MESSAGEs, with the connection of their producer where the capture has it."""
 
 REPEATED = f"""
-got AS (
-    SELECT *, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
-           first_value(stream_id) OVER same_id AS head_stream_id, first_value(stream_offset) OVER same_id AS head_offset
-    FROM named
-    WINDOW same_id AS (PARTITION BY source, destination_name, content_hash, lane, broker_id ORDER BY at_ns, stream_id, stream_offset)
+send AS (
+    SELECT *, row_number() OVER () AS send_no FROM sent
 ), message AS (
-    SELECT *, coalesce(broker_id IS NOT NULL AND at_ns - before_ns <= {HORIZON_NS}, false) AS repeated FROM got
+    SELECT *, row_number() OVER () AS message_no FROM named
+), repeats AS (
+    SELECT message_no, CASE WHEN at_ns - head_ns <= {HORIZON_NS} THEN head_no ELSE message_no END AS first_no
+    FROM (
+        SELECT message_no, at_ns, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
+               first_value(message_no) OVER same_id AS head_no
+        FROM message WHERE broker_id IS NOT NULL
+        WINDOW same_id AS (PARTITION BY source, destination_name, content_hash, lane, broker_id ORDER BY at_ns, stream_id, stream_offset)
+    ) got WHERE at_ns - before_ns <= {HORIZON_NS}
 ), identified AS (
-    SELECT m.stream_id, m.stream_offset, s.stream_id AS send_stream_id, s.stream_offset AS send_offset
-    FROM message m JOIN sent s ON s.source = m.source AND s.producer = m.producer AND s.number = m.number
+    SELECT m.message_no, s.send_no
+    FROM message m JOIN send s ON s.source = m.source AND s.producer = m.producer AND s.number = m.number
     WHERE m.producer <> '' AND s.undone IS NULL AND (m.body_hash = s.body_hash OR m.body_hash IS NULL AND s.body_hash IS NULL)
           AND coalesce(abs(m.at_ns - s.at_ns) <= {HORIZON_NS}, true)
 )"""
-"""MESSAGEs: which repeat an earlier one by the broker's id, and which name their SEND.
+"""SENDs and MESSAGEs with numbers; MESSAGEs that repeat an earlier one by the broker's id, and those that name their SEND.
 
 ActiveMQ's message-id is the id of the producer's connection, as its CONNECTED has it in header session, and the number of the SEND in it
 (ProtocolConverter: producer -1:1 of the connection, and a sequence of message ids). The body must be the same."""
@@ -128,7 +133,7 @@ LOST = f"""
 slots AS (
     SELECT DISTINCT source, slot FROM (
         SELECT source, CAST(floor(at_ns / {HORIZON_NS}) AS BIGINT) AS slot FROM message
-        UNION ALL SELECT source, CAST(floor(at_ns / {HORIZON_NS}) AS BIGINT) AS slot FROM sent
+        UNION ALL SELECT source, CAST(floor(at_ns / {HORIZON_NS}) AS BIGINT) AS slot FROM send
     ) either
 ), lost AS (
     SELECT s.source, s.slot, max(CASE WHEN h.direction = 'c2s' AND h.last_slot >= s.slot - 1 AND h.first_slot <= s.slot
@@ -141,91 +146,82 @@ slots AS (
 
 JOINED = f"""
 decided AS (
-    SELECT a.source, a.destination_name, a.content_hash, a.producer, a.lane, a.at_ns, a.step, a.stream_id, a.stream_offset,
-           n.stream_id AS send_stream_id, n.stream_offset AS send_offset,
-           CASE WHEN NOT a.possible OR (a.single AND n.server_product <> a.server_product) THEN 'none'
-                WHEN n.server_product <> a.server_product THEN 'ambiguous'
-                WHEN a.single AND n.alone THEN 'unique'
-                WHEN coalesce(x.sent_octets >= n.octets, false) THEN 'lost'
+    SELECT a.message_no, a.sequence, a.place, n.send_no,
+           CASE WHEN NOT a.possible OR (a.single AND s.server_product <> m.server_product) THEN 'none'
+                WHEN s.server_product <> m.server_product THEN 'ambiguous'
+                WHEN a.single AND s.alone THEN 'unique'
+                WHEN coalesce(x.sent_octets >= s.octets, false) THEN 'lost'
                 WHEN a.single AND CASE WHEN a.step = 0 THEN a.repeats_it ELSE NOT (a.endless OR a.spoiled OR a.inherited) END THEN 'unique'
-                WHEN a.in_order AND n.at_ns >= a.at_ns - {HORIZON_NS} THEN 'ordered'
+                WHEN a.in_order AND s.at_ns >= a.at_ns - {HORIZON_NS} THEN 'ordered'
                 ELSE 'ambiguous' END AS verdict
     FROM asked a
-    LEFT JOIN numbered n ON n.source = a.source AND n.destination_name = a.destination_name AND n.content_hash = a.content_hash
-         AND n.producer = a.producer AND n.lane = a.lane
-         AND n.nth = CASE WHEN a.single OR NOT a.in_order THEN a.offers ELSE a.first_offer + a.place - 1 END
-    LEFT JOIN lost x ON x.source = a.source AND x.slot = CAST(floor(a.at_ns / {HORIZON_NS}) AS BIGINT)
+    JOIN message m ON m.message_no = a.message_no
+    LEFT JOIN before n ON n.step = 1 AND n.sequence = a.sequence
+         AND n.offers = CASE WHEN a.single OR NOT a.in_order THEN a.offers ELSE a.first_offer + a.nth - 1 END
+    LEFT JOIN send s ON s.send_no = n.send_no
+    LEFT JOIN lost x ON x.source = m.source AND x.slot = CAST(floor(a.at_ns / {HORIZON_NS}) AS BIGINT)
 ), verdicts AS (
-    SELECT stream_id, stream_offset, verdict,
-           CASE WHEN verdict IN ('unique', 'ordered') THEN send_stream_id END AS send_stream_id,
-           CASE WHEN verdict IN ('unique', 'ordered') THEN send_offset END AS send_offset
-    FROM decided
+    SELECT message_no, verdict, CASE WHEN verdict IN ('unique', 'ordered') THEN send_no END AS send_no FROM decided
     UNION ALL
-    SELECT stream_id, stream_offset, 'identity' AS verdict, send_stream_id, send_offset FROM identified
+    SELECT message_no, 'identity' AS verdict, send_no FROM identified
 ), judged AS (
-    SELECT m.*, coalesce(v.verdict, 'none') AS verdict, v.send_stream_id, v.send_offset
-    FROM (
-        SELECT *, CASE WHEN repeated AND at_ns - head_ns <= {HORIZON_NS} THEN head_stream_id ELSE stream_id END AS first_stream_id,
-               CASE WHEN repeated AND at_ns - head_ns <= {HORIZON_NS} THEN head_offset ELSE stream_offset END AS first_offset
-        FROM message
-    ) m LEFT JOIN verdicts v ON v.stream_id = m.first_stream_id AND v.stream_offset = m.first_offset
+    SELECT m.message_no, coalesce(v.verdict, 'none') AS verdict, v.send_no, m.marked OR r.message_no IS NOT NULL AS redelivery,
+           r.message_no IS NOT NULL AS repeated
+    FROM message m LEFT JOIN repeats r ON r.message_no = m.message_no
+    LEFT JOIN verdicts v ON v.message_no = coalesce(r.first_no, m.message_no)
+), copies AS (
+    SELECT j.message_no, row_number() OVER (PARTITION BY j.send_no ORDER BY m.at_ns, m.stream_id, m.stream_offset) AS copy
+    FROM judged j JOIN message m ON m.message_no = j.message_no WHERE j.send_no IS NOT NULL AND NOT j.redelivery
 ), doubtful AS (
-    SELECT stream_id, stream_offset, max(CASE WHEN next_ns - at_ns <= {HORIZON_NS} THEN 1 ELSE 0 END) AS may_be
+    SELECT DISTINCT send_no
     FROM (
-        SELECT stream_id, stream_offset, at_ns, step,
-               min(CASE WHEN step < 1 THEN at_ns END) OVER (PARTITION BY {KEY} ORDER BY at_ns DESC, step, stream_id, stream_offset
-                                                            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS next_ns
-        FROM (
-            SELECT {KEY}, at_ns, 1 AS step, stream_id, stream_offset FROM numbered
-            UNION ALL
-            SELECT {KEY}, at_ns, -1 AS step, stream_id, stream_offset FROM decided WHERE verdict IN ('ambiguous', 'lost')
-        ) either
-    ) following WHERE step = 1 GROUP BY stream_id, stream_offset
+        SELECT e.send_no, e.at_ns, min(CASE WHEN d.verdict IN ('ambiguous', 'lost') THEN e.at_ns END)
+                                   OVER (PARTITION BY e.sequence ORDER BY e.place DESC
+                                         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS next_ns
+        FROM events e LEFT JOIN decided d ON d.message_no = e.message_no
+        WHERE e.sequence IN (SELECT sequence FROM decided WHERE verdict IN ('ambiguous', 'lost'))
+    ) following WHERE send_no IS NOT NULL AND next_ns - at_ns <= {HORIZON_NS}
 )"""
+"""What becomes of each MESSAGE: its SEND, whether it comes again, which copy of its SEND it is; and the SENDs that a MESSAGE could be."""
 
 ROWS = f"""
 SELECT m.source, m.ts,
-       m.send_stream_id, m.send_offset, s.sent_ns AS send_ns, s.effective_ns,
+       s.stream_id AS send_stream_id, s.stream_offset AS send_offset, s.sent_ns AS send_ns, s.effective_ns,
        m.stream_id AS message_stream_id, m.stream_offset AS message_offset, m.first_ns AS message_ns,
        s.destination, m.destination AS delivered_destination, m.destination_name, m.server_product, m.subscription,
-       CASE WHEN m.verdict = 'lost' THEN 'ambiguous'
-            WHEN m.verdict = 'none' AND m.broker_timestamp_us IS NOT NULL THEN 'timestamp' ELSE m.verdict END AS joined_by,
-       CASE WHEN m.verdict = 'lost' THEN 'octets_lost' WHEN m.verdict = 'ambiguous' THEN 'unknown'
-            WHEN m.verdict <> 'none' OR m.broker_timestamp_us IS NOT NULL THEN NULL
-            WHEN m.at_ns IS NULL OR m.content_hash IS NULL OR m.repeated THEN 'unknown'
+       CASE WHEN j.verdict = 'lost' THEN 'ambiguous'
+            WHEN j.verdict = 'none' AND m.broker_timestamp_us IS NOT NULL THEN 'timestamp' ELSE j.verdict END AS joined_by,
+       CASE WHEN j.verdict = 'lost' THEN 'octets_lost' WHEN j.verdict = 'ambiguous' THEN 'unknown'
+            WHEN j.verdict <> 'none' OR m.broker_timestamp_us IS NOT NULL THEN NULL
+            WHEN m.at_ns IS NULL OR m.content_hash IS NULL OR j.repeated THEN 'unknown'
             WHEN x.sent_octets >= m.body_octets THEN 'octets_lost' ELSE 'no_send' END AS reason,
-       CASE WHEN m.marked OR m.repeated THEN NULL
-            WHEN m.verdict = 'none' AND m.broker_timestamp_us * 1000 <= m.first_ns
+       CASE WHEN j.redelivery THEN NULL
+            WHEN j.verdict = 'none' AND m.broker_timestamp_us * 1000 <= m.first_ns
             THEN CAST(floor((m.first_ns - m.broker_timestamp_us * 1000) / 1000) AS BIGINT)
             WHEN s.agrees AND m.agrees AND m.first_ns >= s.effective_ns
             THEN CAST(floor((m.first_ns - s.effective_ns) / 1000) AS BIGINT) END AS residence_us,
-       s.receipt_us,
-       CASE WHEN m.send_stream_id IS NOT NULL AND NOT (m.marked OR m.repeated)
-            THEN row_number() OVER (PARTITION BY m.send_stream_id, m.send_offset, m.marked OR m.repeated
-                                    ORDER BY m.at_ns, m.stream_id, m.stream_offset) END AS copy,
-       m.marked OR m.repeated AS redelivery, m.broker_timestamp_us, m.body_octets, m.body_hash, m.content_hash
-FROM judged m
-LEFT JOIN sent s ON s.stream_id = m.send_stream_id AND s.stream_offset = m.send_offset
+       s.receipt_us, c.copy, j.redelivery, m.broker_timestamp_us, m.body_octets, m.body_hash, m.content_hash
+FROM judged j JOIN message m ON m.message_no = j.message_no
+LEFT JOIN send s ON s.send_no = j.send_no
+LEFT JOIN copies c ON c.message_no = j.message_no
 LEFT JOIN lost x ON x.source = m.source AND x.slot = CAST(floor(m.at_ns / {HORIZON_NS}) AS BIGINT)
 UNION ALL
 SELECT s.source, s.ts,
        s.stream_id AS send_stream_id, s.stream_offset AS send_offset, s.sent_ns AS send_ns, s.effective_ns,
        NULL AS message_stream_id, NULL AS message_offset, NULL AS message_ns,
        s.destination, NULL AS delivered_destination, s.destination_name, s.server_product, NULL AS subscription,
-       CASE WHEN d.may_be = 1 THEN 'ambiguous' ELSE 'none' END AS joined_by,
-       CASE WHEN s.undone IS NOT NULL THEN s.undone WHEN d.may_be = 1 THEN 'unknown'
+       CASE WHEN d.send_no IS NOT NULL THEN 'ambiguous' ELSE 'none' END AS joined_by,
+       CASE WHEN s.undone IS NOT NULL THEN s.undone WHEN d.send_no IS NOT NULL THEN 'unknown'
             WHEN s.at_ns + {HORIZON_NS} > s.end_ns THEN 'not_yet'
             WHEN s.at_ns IS NULL THEN 'unknown'
             WHEN x.got_octets >= s.body_octets THEN 'octets_lost'
             WHEN NOT s.has_consumer THEN 'no_consumer' ELSE 'unknown' END AS reason,
        NULL AS residence_us, s.receipt_us, NULL AS copy, false AS redelivery, NULL AS broker_timestamp_us,
        s.body_octets, s.body_hash, s.content_hash
-FROM sent s
-LEFT JOIN (SELECT DISTINCT send_stream_id, send_offset FROM judged WHERE send_stream_id IS NOT NULL) j
-     ON j.send_stream_id = s.stream_id AND j.send_offset = s.stream_offset
-LEFT JOIN doubtful d ON d.stream_id = s.stream_id AND d.stream_offset = s.stream_offset
+FROM send s
+LEFT JOIN doubtful d ON d.send_no = s.send_no
 LEFT JOIN lost x ON x.source = s.source AND x.slot = CAST(floor(s.at_ns / {HORIZON_NS}) AS BIGINT)
-WHERE j.send_stream_id IS NULL"""
+WHERE s.send_no NOT IN (SELECT send_no FROM judged WHERE send_no IS NOT NULL)"""
 
 GATHERED = {"lives": LIVES, "sent": SENDS, "named": MESSAGES, "holes": HOLES}
 """What is gathered before, by name: its steps. The last three read the first."""
@@ -250,5 +246,10 @@ def journeys(sends: str = "true", deliveries: str = "true") -> str:
 
 
 def _once(steps: str) -> str:
-    """Steps that DuckDB is told to work out once each."""
-    return "WITH " + re.sub(r"\b(\w+) AS \(\n", r"\1 AS MATERIALIZED (\n", steps)
+    """Steps of which DuckDB is told to work out once those that others name more than once."""
+
+    def step(found: re.Match[str]) -> str:
+        several = len(re.findall(rf"\b(?:FROM|JOIN) {found[1]}\b", steps + ROWS)) > 1
+        return f"{found[1]} AS {'' if several else 'NOT '}MATERIALIZED (\n"
+
+    return "WITH " + re.sub(r"\b(\w+) AS \(\n", step, steps)
