@@ -1,6 +1,6 @@
 """Events of connections that do not come about or do not last: refusals, resets of SYN, loops, storms, ERRORs.
 
-`WHO` stands for the SQL that names a session's client (kind and name), `s` for its row of sessions, `p` for that of streams.
+`s` stands for a session with the name of its client (relations `clients` and `ends`), `p` for a row of streams.
 """
 
 # ruff: noqa: S608  the SQL consists of our own constants only
@@ -31,16 +31,16 @@ OWN_KINDS = "'refused', 'disconnect', 'capture_end', 'error', 'heartbeat_client'
 
 _PORTS = ", ".join(map(str, sorted(STOMP_PORTS)))
 _ENDED = "coalesce(s.closed_ns, s.last_ns, s.opened_ns)"
-_OF_SESSION = f"p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
-_SESSIONS = "FROM sessions s JOIN streams p ON p.stream_id = s.stream_id"
-_ENDS = "FROM ends s JOIN streams p ON p.stream_id = s.stream_id"
+_OF_SESSION = f"s.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
+_SESSIONS = "FROM clients s"
+_ENDS = "FROM ends s"
 _TEXT = error_text()
 
 REFUSED = f"""
-    SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, k.server_product,
+    SELECT s.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, k.server_product,
            concat({BROKER}, ' ', {alike(_TEXT)}) AS what, {_TEXT} AS text, s.opened_ns AS begin_ns, {_ENDED} AS end_ns,
            0 AS messages, {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction, 0 AS stream_offset
-    {_SESSIONS} JOIN brokers k ON k.source = p.source AND k.broker = {BROKER} WHERE s.outcome = 'refused' AND s.opened_ns IS NOT NULL"""
+    {_SESSIONS} JOIN brokers k ON k.source = s.source AND k.broker = {BROKER} WHERE s.outcome = 'refused' AND s.opened_ns IS NOT NULL"""
 """CONNECTs answered with an ERROR, by the broker that answers."""
 
 _NAMES = 4  # clients that a sentence names
@@ -49,18 +49,18 @@ _UNANSWERED = f"{_SESSIONS} WHERE s.outcome = 'unanswered' AND s.gap_octets = 0 
 UNANSWERED = many(f"""
     SELECT {_OF_SESSION}, 'unanswered' AS what, {NO_TEXT} AS text, s.opened_ns AS begin_ns, {_ENDED} AS end_ns, 0 AS messages,
            ({_ENDED} - s.opened_ns) / 1e9 AS amount, s.stream_id, 'c2s' AS direction, 0 AS stream_offset
-    {_UNANSWERED} AND p.closed_by IS DISTINCT FROM 'server'
+    {_UNANSWERED} AND s.closed_by IS DISTINCT FROM 'server'
     UNION ALL
-    SELECT p.source, 'broker' AS subject_kind, {BROKER} AS subject, k.server_product, 'closed' AS what, n.names AS text,
+    SELECT s.source, 'broker' AS subject_kind, {BROKER} AS subject, k.server_product, 'closed' AS what, n.names AS text,
            s.opened_ns AS begin_ns, {_ENDED} AS end_ns, 0 AS messages, CAST(n.clients AS DOUBLE) AS amount, s.stream_id, 'c2s' AS direction,
            0 AS stream_offset
-    FROM sessions s JOIN streams p ON p.stream_id = s.stream_id
-    JOIN (SELECT p.source, {BROKER} AS broker, {_TEN_MINUTES} AS minutes, count(DISTINCT {SUBJECT}) AS clients,
+    FROM clients s
+    JOIN (SELECT s.source, {BROKER} AS broker, {_TEN_MINUTES} AS minutes, count(DISTINCT {SUBJECT}) AS clients,
                  array_to_string(list_sort(list(DISTINCT {SUBJECT}))[1:{_NAMES}], ', ') AS names
-          {_UNANSWERED} AND p.closed_by = 'server' GROUP BY p.source, {BROKER}, {_TEN_MINUTES}) n
-    ON n.source = p.source AND n.broker = {BROKER} AND n.minutes = {_TEN_MINUTES}
-    JOIN brokers k ON k.source = p.source AND k.broker = {BROKER}
-    WHERE s.outcome = 'unanswered' AND s.gap_octets = 0 AND s.closed_ns IS NOT NULL AND p.closed_by = 'server'""",
+          {_UNANSWERED} AND s.closed_by = 'server' GROUP BY s.source, {BROKER}, {_TEN_MINUTES}) n
+    ON n.source = s.source AND n.broker = {BROKER} AND n.minutes = {_TEN_MINUTES}
+    JOIN brokers k ON k.source = s.source AND k.broker = {BROKER}
+    WHERE s.outcome = 'unanswered' AND s.gap_octets = 0 AND s.closed_ns IS NOT NULL AND s.closed_by = 'server'""",
     EQUAL, EQUAL_WITHIN_S)  # fmt: skip
 """CONNECTs without an answer up to the close, no byte being missing: given up by the client, or closed by the broker, whoever it is that
 comes: it has as many connections as it may have, or cannot ask who the client is."""
@@ -70,13 +70,13 @@ CONNECT_REFUSED = many(f"""
            concat(p.server_ip, ':', CAST(p.server_port AS STRING)) AS what, k.login AS text, p.first_ns AS begin_ns, p.last_ns AS end_ns,
            0 AS messages, {NO_NUMBER} AS amount, p.stream_id, {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset
     FROM streams p LEFT JOIN (
-        SELECT c.source, s.client_ip, s.server_port, CASE WHEN min({SUBJECT}) = max({SUBJECT}) THEN min({SUBJECT}) END AS login
-        FROM sessions s JOIN streams c ON c.stream_id = s.stream_id WHERE {SUBJECT_KIND} = 'login'
-        GROUP BY c.source, s.client_ip, s.server_port
+        SELECT s.source, s.client_ip, s.server_port, CASE WHEN min({SUBJECT}) = max({SUBJECT}) THEN min({SUBJECT}) END AS login
+        FROM clients s WHERE {SUBJECT_KIND} = 'login'
+        GROUP BY s.source, s.client_ip, s.server_port
     ) k ON k.source = p.source AND k.client_ip = p.client_ip AND k.server_port = p.server_port
     WHERE p.syn_seen AND p.synack_seen IS NOT TRUE AND p.close_kind = 'rst' AND p.closed_by = 'server'
       AND p.octets_c2s = 0 AND p.octets_s2c = 0
-      AND (p.server_port IN ({_PORTS}) OR p.server_port IN (SELECT server_port FROM sessions))
+      AND (p.server_port IN ({_PORTS}) OR p.server_port IN (SELECT server_port FROM clients))
       AND NOT EXISTS (SELECT 1 FROM stops o WHERE o.source = p.source AND o.server_ip = p.server_ip AND p.first_ns >= o.begin_ns
                       AND (o.end_ns IS NULL OR p.first_ns < o.end_ns))""", EQUAL, EQUAL_WITHIN_S)  # fmt: skip
 """TCP connections refused by a RST, outside the times in which the broker is known to be stopped; `text` is the login, if the address has
@@ -120,7 +120,7 @@ A producer may leave by a bare FIN; of those without a subscription only what wa
 who ended them, `before` is 1 where each left the same message unacknowledged first, and nobody ever took it.
 """
 
-BROKERS = f"SELECT p.source, {BROKER} AS broker, max(s.server_product) AS server_product {_SESSIONS} GROUP BY p.source, {BROKER}"
+BROKERS = f"SELECT s.source, {BROKER} AS broker, max(s.server_product) AS server_product {_SESSIONS} GROUP BY s.source, {BROKER}"
 """Brokers with their product, which those that they let in know."""
 
 CTES = {"brokers": BROKERS, "short": _SHORT}
@@ -136,10 +136,10 @@ def _storm(kind: str, name: str, least_logins: int) -> str:
         SELECT *, coalesce(sum(connections) OVER (PARTITION BY source, subject_kind, subject ORDER BY minute
                            RANGE BETWEEN {STORM_PAST_MINUTES} PRECEDING AND 1 PRECEDING), 0) AS before
         FROM (
-            SELECT p.source, {kind} AS subject_kind, {name} AS subject, min(s.server_product) AS server_product, s.server_ip,
+            SELECT s.source, {kind} AS subject_kind, {name} AS subject, min(s.server_product) AS server_product, s.server_ip,
                    {minute} AS minute, count(*) AS connections, count(DISTINCT {SUBJECT}) AS logins, min(s.opened_ns) AS first_ns,
                    max(s.opened_ns) AS last_ns, min(s.stream_id) AS stream_id
-            {_SESSIONS} WHERE s.outcome = 'connected' GROUP BY p.source, {kind}, {name}, s.server_ip, {minute}) minutes) counted
+            {_SESSIONS} WHERE s.outcome = 'connected' GROUP BY s.source, {kind}, {name}, s.server_ip, {minute}) minutes) counted
     JOIN (SELECT source AS seen_source, CAST(floor(min(first_ns) / 6e10) AS BIGINT) AS first_minute FROM captures GROUP BY source) seen
     ON seen_source = source
     WHERE connections >= {STORM} AND logins >= {least_logins} AND minute - first_minute >= {STORM_LEAST_MINUTES}

@@ -28,7 +28,7 @@ FEW_CONTENTS, NEAR = 3, 2
 """Many redeliveries in a minute are a loop; of no more than so many contents: poison. What a broker that was away delivers again, within
 `NEAR` minutes, is neither."""
 
-_OF_SESSION = f"p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
+_OF_SESSION = f"s.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
 
 SLOW = f"""
     SELECT m.source, m.subject_kind, m.subject, m.server_product, coalesce(m.destination_name, '') AS what, {NO_TEXT} AS text,
@@ -37,10 +37,10 @@ SLOW = f"""
            min(CASE WHEN d.stream_id = d.one THEN d.stream_offset END) AS stream_offset, m.destination_name, m.usual_us / 1e6 AS before,
            CAST(max(t.backlog_change) AS DOUBLE) AS backlog, max(t.residence_p95_us) / 1e6 AS late_s
     FROM slow_minutes m JOIN (
-        SELECT d.*, p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, {DELIVERED}
-               AS minute, min(d.stream_id) OVER (PARTITION BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name,
+        SELECT d.*, s.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, {DELIVERED}
+               AS minute, min(d.stream_id) OVER (PARTITION BY s.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name,
                                                  {DELIVERED}) AS one
-        FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+        FROM deliveries d JOIN clients s ON s.stream_id = d.stream_id
         WHERE d.delivered_ns > 0
     ) d ON d.source = m.source AND d.subject_kind = m.subject_kind AND d.subject = m.subject AND d.minute = m.minute
         AND d.destination_name IS NOT DISTINCT FROM m.destination_name AND d.server_product IS NOT DISTINCT FROM m.server_product
@@ -55,7 +55,7 @@ SLOW = f"""
 """Minutes in which a consumer took much longer for a message than before; with what its destination suffered."""
 
 _ALL_SILENT = f"""t.ended_by IN ('ack', 'nack') AND EXISTS (
-               SELECT 1 FROM holes h WHERE h.source = p.source AND h.begin_ns >= t.begin_ns AND h.end_ns <= t.end_ns
+               SELECT 1 FROM holes h WHERE h.source = s.source AND h.begin_ns >= t.begin_ns AND h.end_ns <= t.end_ns
                AND h.end_ns - h.begin_ns >= {WHOLE} * (t.end_ns - t.begin_ns))"""
 _SKIPS = f"""t.skipped >= {SKIPPED} AND t.skipped >= {SKIPPED_SHARE} * t.held AND t.begin_ns - t.skipped_ns
               >= greatest({STALLED_S * SECOND_NS}, {STALLED_TIMES} * 1000 * u.usual_us)"""
@@ -63,14 +63,14 @@ STALLED = f"""
     SELECT {_OF_SESSION}, coalesce(t.destination, '') AS what,
            concat(CASE WHEN {_ALL_SILENT} THEN 'silence' WHEN t.ended_by IN ('ack', 'nack') THEN 'settled'
                        WHEN t.ended_by = 'close' AND s.close_cause = 'heartbeat_client' THEN 'close beats'
-                       WHEN t.ended_by = 'close' AND p.closed_by IS NOT NULL THEN concat('close ', p.closed_by) ELSE t.ended_by END,
+                       WHEN t.ended_by = 'close' AND s.closed_by IS NOT NULL THEN concat('close ', s.closed_by) ELSE t.ended_by END,
                   CASE WHEN {_SKIPS} THEN ' skipping' ELSE '' END) AS text,
            CASE WHEN {_SKIPS} THEN t.skipped_ns ELSE t.begin_ns END AS begin_ns,
            CASE WHEN t.ended_by IN ('ack', 'nack') THEN t.end_ns WHEN t.ended_by <> 'capture_end' THEN n.back_ns END AS end_ns,
            greatest(t.held, t.in_flight) AS messages, t.stalled_ms / 1e3 AS amount, t.stream_id, {NO_TEXT} AS direction,
            CAST(NULL AS BIGINT) AS stream_offset, t.destination_name, u.usual_us / 1e6 AS before,
            CAST(b.backlog AS DOUBLE) AS backlog, {NO_NUMBER} AS late_s
-    FROM held t JOIN sessions s ON s.stream_id = t.stream_id JOIN streams p ON p.stream_id = t.stream_id
+    FROM held t JOIN clients s ON s.stream_id = t.stream_id
     LEFT JOIN (SELECT stream_id, begin_ns, coalesce(before_us, at_first_us) AS usual_us FROM usual) u
     ON u.stream_id = t.stream_id AND u.begin_ns = t.begin_ns
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, min(u.subscribed_ns) AS back_ns
@@ -79,7 +79,7 @@ STALLED = f"""
                GROUP BY t.stream_id, t.begin_ns) n
     ON n.stream_id = t.stream_id AND n.begin_ns = t.begin_ns
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, sum(m.backlog_change) AS backlog
-               FROM held t JOIN sessions s ON s.stream_id = t.stream_id JOIN by_minute m ON m.source = t.source
+               FROM held t JOIN clients s ON s.stream_id = t.stream_id JOIN by_minute m ON m.source = t.source
                AND m.destination_name = t.destination_name
                AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
                AND m.minute >= floor(t.begin_ns / {MINUTE_NS}.0)
@@ -116,8 +116,8 @@ SUBSCRIBING = """
     SELECT p.source, u.destination_name, u.subscribed_ns FROM subscriptions u JOIN streams p ON p.stream_id = u.stream_id"""
 
 ACKNOWLEDGED = f"""
-    SELECT p.source, {SUBJECT} AS subject, s.server_product, d.destination_name, {DELIVERED} AS minute, d.delivered_ns, d.ack_latency_us
-    FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+    SELECT s.source, {SUBJECT} AS subject, s.server_product, d.destination_name, {DELIVERED} AS minute, d.delivered_ns, d.ack_latency_us
+    FROM deliveries d JOIN clients s ON s.stream_id = d.stream_id
     WHERE d.ack_latency_us IS NOT NULL"""
 
 ACKNOWLEDGED_MINUTES = """
@@ -128,7 +128,7 @@ ACKNOWLEDGED_MINUTES = """
 HOLDERS = f"""
     SELECT t.stream_id, t.begin_ns, t.source, t.destination_name, s.server_product, {SUBJECT} AS subject,
            CAST(floor(t.begin_ns / {MINUTE_NS}.0) AS BIGINT) AS minute
-    FROM held t JOIN sessions s ON s.stream_id = t.stream_id WHERE t.destination_name IS NOT NULL"""
+    FROM held t JOIN clients s ON s.stream_id = t.stream_id WHERE t.destination_name IS NOT NULL"""
 
 _OF_HOLDER = """{one}.source = t.source AND {one}.subject = t.subject AND {one}.destination_name = t.destination_name
          AND {one}.server_product IS NOT DISTINCT FROM t.server_product"""
@@ -160,21 +160,21 @@ GONE = f"""
            greatest(coalesce(b.backlog, 0), 0) AS messages, {NO_NUMBER} AS amount, s.stream_id, {NO_TEXT} AS direction,
            CAST(NULL AS BIGINT) AS stream_offset, u.destination_name, {NO_NUMBER} AS before, CAST(b.backlog AS DOUBLE) AS backlog,
            {NO_NUMBER} AS late_s
-    FROM ends s JOIN streams p ON p.stream_id = s.stream_id
+    FROM ends s
     JOIN (SELECT DISTINCT stream_id, destination_name FROM subscriptions) u ON u.stream_id = s.stream_id
     LEFT JOIN (SELECT s.stream_id, o.destination_name, sum(m.backlog_change) AS backlog
-               FROM ends s JOIN streams p ON p.stream_id = s.stream_id
+               FROM ends s
                JOIN (SELECT DISTINCT stream_id, destination_name FROM subscriptions) o ON o.stream_id = s.stream_id
-               JOIN by_minute m ON m.source = p.source AND m.destination_name = o.destination_name
+               JOIN by_minute m ON m.source = s.source AND m.destination_name = o.destination_name
                AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
                WHERE s.cause = 'heartbeat_client' AND m.minute >= floor(s.closed_ns / {MINUTE_NS}.0)
                GROUP BY s.stream_id, o.destination_name) b
     ON b.stream_id = s.stream_id AND b.destination_name = u.destination_name
-    LEFT JOIN (SELECT p.source, u.destination_name, min(u.subscribed_ns) AS back_ns, s.closed_ns AS lost_ns
-               FROM ends s JOIN streams p ON p.stream_id = s.stream_id JOIN subscriptions o ON o.stream_id = s.stream_id
-               JOIN subscribing u ON u.source = p.source AND u.destination_name = o.destination_name AND u.subscribed_ns > s.closed_ns
-               WHERE s.cause = 'heartbeat_client' GROUP BY p.source, u.destination_name, s.closed_ns) n
-    ON n.source = p.source AND n.destination_name = u.destination_name AND n.lost_ns = s.closed_ns
+    LEFT JOIN (SELECT s.source, u.destination_name, min(u.subscribed_ns) AS back_ns, s.closed_ns AS lost_ns
+               FROM ends s JOIN subscriptions o ON o.stream_id = s.stream_id
+               JOIN subscribing u ON u.source = s.source AND u.destination_name = o.destination_name AND u.subscribed_ns > s.closed_ns
+               WHERE s.cause = 'heartbeat_client' GROUP BY s.source, u.destination_name, s.closed_ns) n
+    ON n.source = s.source AND n.destination_name = u.destination_name AND n.lost_ns = s.closed_ns
     WHERE s.cause = 'heartbeat_client' AND s.stream_id NOT IN (SELECT stream_id FROM deliveries WHERE {NOT_SETTLED.sql()})
       AND s.stream_id NOT IN (SELECT stream_id FROM cuts)"""
 """Consumers whose connection ended for want of heart-beats, with nothing in flight (else they are stalled)."""
@@ -184,11 +184,11 @@ LEFT_UNACKNOWLEDGED = f"""
            stream_offset, destination_name, before, backlog, late_s FROM (
         SELECT *, max(nth) OVER near - min(nth) OVER near + 1 AS times, sum(messages) OVER near AS lost FROM (
             SELECT {_OF_SESSION}, coalesce(d.destination_name, '') AS what, {NO_TEXT} AS text, s.closed_ns AS begin_ns,
-                   dense_rank() OVER (PARTITION BY p.source, {SUBJECT_KIND}, {SUBJECT}, coalesce(d.destination_name, '')
+                   dense_rank() OVER (PARTITION BY s.source, {SUBJECT_KIND}, {SUBJECT}, coalesce(d.destination_name, '')
                                       ORDER BY floor(s.closed_ns / {MINUTE_NS}.0)) AS nth,
                    s.closed_ns AS end_ns, d.unsettled AS messages, {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction,
                    d.stream_offset, d.destination_name, {NO_NUMBER} AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
-            FROM ends s JOIN streams p ON p.stream_id = s.stream_id
+            FROM ends s
             JOIN (SELECT stream_id, destination_name, count(*) AS unsettled, min(stream_offset) AS stream_offset FROM deliveries
                   WHERE {NOT_SETTLED.sql()} GROUP BY stream_id, destination_name) d ON d.stream_id = s.stream_id
             WHERE s.closed_ns - s.opened_ns >= {LIVED_S * SECOND_NS} AND s.gap_octets = 0
@@ -204,16 +204,16 @@ NACKED = f"""
            c.first_ns AS begin_ns, c.last_ns AS end_ns, c.nacked AS messages, CAST(c.nacked AS DOUBLE) / m.messages AS amount, c.stream_id,
            's2c' AS direction, c.stream_offset, m.destination_name, {NO_NUMBER} AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
     FROM consumer_past m JOIN (
-        SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, d.destination_name, {DELIVERED} AS minute,
+        SELECT s.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, d.destination_name, {DELIVERED} AS minute,
                count(*) AS nacked, min(d.delivered_ns) AS first_ns, max(d.settled_ns) AS last_ns, min(d.stream_id) AS stream_id,
                min(d.stream_offset) AS stream_offset,
                count_if(d.body_hash IS NULL OR l.last_ns <= d.settled_ns
                         OR d.body_hash IN (SELECT body_hash FROM deliveries WHERE redelivered)) AS unknown
-        FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+        FROM deliveries d JOIN clients s ON s.stream_id = d.stream_id
         JOIN (SELECT stream_id, max(delivered_ns) AS last_ns FROM deliveries GROUP BY stream_id) l ON l.stream_id = d.stream_id
         WHERE d.settlement = 'nack' AND d.delivered_ns > 0
           AND d.stream_id NOT IN (SELECT stream_id FROM deliveries WHERE redelivered)
-        GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}
+        GROUP BY s.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}
     ) c ON c.source = m.source AND c.subject_kind = m.subject_kind AND c.subject = m.subject AND c.minute = m.minute
         AND c.destination_name IS NOT DISTINCT FROM m.destination_name AND c.server_product IS NOT DISTINCT FROM m.server_product
     WHERE c.nacked >= {AGAIN} AND c.nacked >= {AGAIN_SHARE} * m.messages OR c.unknown = 0"""
@@ -227,13 +227,13 @@ _REPEATED = f"""
            c.first.stream_offset AS stream_offset, m.destination_name, CAST(c.contents AS DOUBLE) AS before, {NO_NUMBER} AS backlog,
            {NO_NUMBER} AS late_s
     FROM consumer_past m JOIN (
-        SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, d.destination_name,
+        SELECT s.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, d.destination_name,
                {DELIVERED} AS minute, count(DISTINCT coalesce(d.body_hash, d.stream_offset)) AS contents,
                min({{'ns': d.delivered_ns, 'stream_id': d.stream_id, 'stream_offset': d.stream_offset}}) AS first,
                min(d.delivered_ns) AS first_ns, max(d.delivered_ns) AS last_ns
-        FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+        FROM deliveries d JOIN clients s ON s.stream_id = d.stream_id
         WHERE d.redelivered AND d.delivered_ns > 0
-        GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}
+        GROUP BY s.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}
     ) c ON c.source = m.source AND c.subject_kind = m.subject_kind AND c.subject = m.subject AND c.minute = m.minute
         AND c.destination_name IS NOT DISTINCT FROM m.destination_name AND c.server_product IS NOT DISTINCT FROM m.server_product
     WHERE m.most_connections < {MANY_CONNECTIONS} AND m.redelivered >= {AGAIN} AND m.redelivered >= {AGAIN_SHARE} * m.messages

@@ -42,7 +42,7 @@ DELIVERED = f"CAST(floor(d.delivered_ns / {MINUTE_NS}.0) AS BIGINT)"
 PAST = f"RANGE BETWEEN {DAY_MINUTES} PRECEDING AND 1 PRECEDING"
 
 CONSUMER_MINUTES = f"""
-    SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, d.destination_name, s.server_product,
+    SELECT s.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, d.destination_name, s.server_product,
            {DELIVERED} AS minute, count(*) AS messages,
            count(DISTINCT d.stream_id) AS connections,
            count(DISTINCT CASE WHEN s.closed_ns - s.opened_ns <= {SHORT_S}000000000 THEN d.stream_id END) AS short_ones,
@@ -51,10 +51,10 @@ CONSUMER_MINUTES = f"""
            percentile_cont(0.5) WITHIN GROUP (ORDER BY CASE WHEN {TIMED} THEN coalesce(d.service_us, d.ack_latency_us) END)
                AS service_us,
            sum(CASE WHEN {TIMED} THEN coalesce(d.service_us, d.ack_latency_us) ELSE 0 END) AS busy_us,
-           min(p.rtt_client_us) AS rtt_us
-    FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+           min(s.rtt_client_us) AS rtt_us
+    FROM deliveries d JOIN clients s ON s.stream_id = d.stream_id
     WHERE d.delivered_ns > 0
-    GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}"""
+    GROUP BY s.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name, {DELIVERED}"""
 
 REDELIVERING = f"""
     SELECT source, destination_name, minute FROM consumer_minutes

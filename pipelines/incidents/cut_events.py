@@ -32,13 +32,13 @@ LOST_TOGETHER = f"""
         SELECT *, lag(lost_ns) OVER (PARTITION BY source, broker, how ORDER BY lost_ns, stream_id) AS before_ns,
                CASE WHEN how = 'silent' THEN {SILENT_WITHIN_S * SECOND_NS} ELSE {CLOSED_WITHIN_S * SECOND_NS} END AS within_ns
         FROM (
-            SELECT p.source, {BROKER} AS broker, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.client_ip, s.server_product,
+            SELECT s.source, {BROKER} AS broker, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.client_ip, s.server_product,
                    s.stream_id, s.closed_ns,
                    CASE WHEN g.silent_ns IS NOT NULL OR s.cause = 'vanished' THEN 'silent' ELSE 'closed' END AS how,
                    CAST(coalesce(g.silent_ns, s.closed_ns, s.last_ns - {_ASKS_S} * 1e9) AS BIGINT) AS lost_ns
-            FROM ends s JOIN streams p ON p.stream_id = s.stream_id
+            FROM ends s
             LEFT JOIN (SELECT v.stream_id, max(v.gap_start_ns) AS silent_ns FROM heartbeat_violations v
-                       JOIN sessions e ON e.stream_id = v.stream_id
+                       JOIN clients e ON e.stream_id = v.stream_id
                        WHERE v.direction = 'c2s' AND v.severity = 'dead' AND v.gap_end_ns >= e.closed_ns - {5 * SECOND_NS}
                        GROUP BY v.stream_id) g
             ON g.stream_id = s.stream_id
@@ -54,8 +54,7 @@ CUTS = f"""
                    CASE WHEN min(client_ip) = max(client_ip) THEN min(client_ip) END AS addresses,
                    array_to_string(list_sort(list_distinct(list(subject)))[1:{NAMES}], ', ') AS names
             FROM lost_together GROUP BY source, broker, how, together HAVING count(DISTINCT subject) >= {CUT_CLIENTS}) g
-        JOIN streams p ON p.source = g.source
-        JOIN sessions s ON s.stream_id = p.stream_id AND {BROKER} = g.broker AND s.outcome = 'connected' AND s.opened_ns <= g.begin_ns
+        JOIN clients s ON s.source = g.source AND {BROKER} = g.broker AND s.outcome = 'connected' AND s.opened_ns <= g.begin_ns
              AND coalesce(s.closed_ns, s.last_ns) >= g.begin_ns
         GROUP BY g.source, g.broker, g.how, g.together, g.begin_ns, g.number, g.clients, g.addresses, g.names
         HAVING g.number >= {CUT_SHARE} * count(*)) c
@@ -70,7 +69,7 @@ CUT_TOGETHER = f"""
            l.begin_ns, min(n.opened_ns) AS end_ns, coalesce(max(d.unsettled), 0) AS messages, CAST(l.open AS DOUBLE) AS amount, l.stream_id,
            {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset
     FROM cuts l
-    LEFT JOIN (SELECT p.source, {SUBJECT} AS subject, s.opened_ns FROM sessions s JOIN streams p ON p.stream_id = s.stream_id
+    LEFT JOIN (SELECT s.source, {SUBJECT} AS subject, s.opened_ns FROM clients s
                WHERE s.outcome = 'connected') n
     ON n.source = l.source AND n.subject = l.subject AND n.opened_ns > l.lost_ns
     LEFT JOIN (SELECT stream_id, sum(unsettled) AS unsettled FROM subscriptions GROUP BY stream_id) d ON d.stream_id = l.stream_id

@@ -105,15 +105,15 @@ def _earliest(of: str, moment: str) -> str:
 
 _FAILED = "s.error_message IS NOT NULL OR x.stream_id IN (SELECT stream_id FROM short WHERE ended_by = 'server')"
 PRODUCING = f"""
-    SELECT p.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute, {SUBJECT_KIND} AS subject_kind,
+    SELECT s.source, x.destination_name, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute, {SUBJECT_KIND} AS subject_kind,
            {SUBJECT} AS subject, s.server_product, count(*) AS sends,
-           sum(count_if({_FAILED})) OVER (PARTITION BY p.source, x.destination_name,
+           sum(count_if({_FAILED})) OVER (PARTITION BY s.source, x.destination_name,
                                           CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)) AS failed,
            {_earliest("x", "sent_ns")} AS first, 'c2s' AS direction, min(x.sent_ns) AS first_ns, max(x.sent_ns) AS last_ns,
-           row_number() OVER (PARTITION BY p.source, x.destination_name, s.server_product, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)
+           row_number() OVER (PARTITION BY s.source, x.destination_name, s.server_product, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT)
                               ORDER BY count(*) DESC, {SUBJECT}) AS rank
-    FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id WHERE x.sent_ns > 0
-    GROUP BY p.source, x.destination_name, s.server_product, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT), {SUBJECT_KIND}, {SUBJECT}"""
+    FROM sends x JOIN clients s ON s.stream_id = x.stream_id WHERE x.sent_ns > 0
+    GROUP BY s.source, x.destination_name, s.server_product, CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT), {SUBJECT_KIND}, {SUBJECT}"""
 """Who sent most to a destination in a minute: rank 1; of all its SENDs, how many `failed`: their session got an ERROR, or was soon
 closed by the broker, which may not have taken them."""
 
@@ -178,16 +178,16 @@ BROKER_SLOW = _again(
 """Minutes in which messages wait in the broker though their consumers are idle; one minute before them is past enough."""
 
 SERVED = f"""
-    SELECT p.source, d.destination_name, {DELIVERED} AS minute, {SUBJECT} AS subject, max(d.delivered_ns) AS last_ns
-    FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id WHERE d.delivered_ns > 0
-    GROUP BY p.source, d.destination_name, {DELIVERED}, {SUBJECT}"""
+    SELECT s.source, d.destination_name, {DELIVERED} AS minute, {SUBJECT} AS subject, max(d.delivered_ns) AS last_ns
+    FROM deliveries d JOIN clients s ON s.stream_id = d.stream_id WHERE d.delivered_ns > 0
+    GROUP BY s.source, d.destination_name, {DELIVERED}, {SUBJECT}"""
 """Who was delivered to in a minute, and when last."""
 
 SERVING = f"""
-    SELECT p.source, d.destination_name, s.server_product, {DELIVERED} AS minute, {_earliest("d", "delivered_ns")} AS first,
+    SELECT s.source, d.destination_name, s.server_product, {DELIVERED} AS minute, {_earliest("d", "delivered_ns")} AS first,
            's2c' AS direction, min({BROKER}) AS subject, min(d.delivered_ns) AS first_ns, max(d.delivered_ns) AS last_ns
-    FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id WHERE d.delivered_ns > 0
-    GROUP BY p.source, d.destination_name, s.server_product, {DELIVERED}"""
+    FROM deliveries d JOIN clients s ON s.stream_id = d.stream_id WHERE d.delivered_ns > 0
+    GROUP BY s.source, d.destination_name, s.server_product, {DELIVERED}"""
 
 BACKLOG = f"""
     SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,

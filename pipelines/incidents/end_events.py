@@ -18,8 +18,8 @@ LATE, LATE_WITHIN_S = 3, 600
 """So many silences within so many seconds, each a violation of what was agreed on, are worth a note although nobody closed for them."""
 
 _NOWHERE = f"{NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset"
-_OF_SESSION = f"p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
-_ENDS = "FROM ends s JOIN streams p ON p.stream_id = s.stream_id"
+_OF_SESSION = f"s.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
+_ENDS = "FROM ends s"
 _UNSETTLED = (
     "LEFT JOIN (SELECT stream_id, sum(unsettled) AS unsettled FROM subscriptions GROUP BY stream_id) d ON d.stream_id = s.stream_id"
 )
@@ -28,24 +28,24 @@ _SILENCE_S = "CAST(nullif(regexp_extract(s.cause_evidence, '([0-9.]+) s after th
 STOPS = f"""
     SELECT g.source, g.server_ip, g.begin_ns, g.last_ns, min(n.opened_ns) AS end_ns
     FROM (
-        SELECT p.source, s.server_ip, CAST(floor(s.closed_ns / 2e9) AS BIGINT) AS moment, min(s.closed_ns) AS begin_ns,
+        SELECT s.source, s.server_ip, CAST(floor(s.closed_ns / 2e9) AS BIGINT) AS moment, min(s.closed_ns) AS begin_ns,
                max(s.closed_ns) AS last_ns
-        {_ENDS} WHERE s.cause = 'broker_stop' GROUP BY p.source, s.server_ip, CAST(floor(s.closed_ns / 2e9) AS BIGINT)) g
-    LEFT JOIN (SELECT p.source, s.server_ip, s.opened_ns FROM sessions s JOIN streams p ON p.stream_id = s.stream_id
+        {_ENDS} WHERE s.cause = 'broker_stop' GROUP BY s.source, s.server_ip, CAST(floor(s.closed_ns / 2e9) AS BIGINT)) g
+    LEFT JOIN (SELECT s.source, s.server_ip, s.opened_ns FROM clients s
                WHERE s.outcome = 'connected') n
     ON n.source = g.source AND n.server_ip = g.server_ip AND n.opened_ns > g.last_ns
     GROUP BY g.source, g.server_ip, g.begin_ns, g.last_ns"""
 """When brokers stopped (relation `stops`), and when a client was answered again: null where none was."""
 
 BROKER_STOPPED = f"""
-    SELECT p.source, 'broker' AS subject_kind, {BROKER} AS subject, s.server_product, 'stop' AS what, {NO_TEXT} AS text,
+    SELECT s.source, 'broker' AS subject_kind, {BROKER} AS subject, s.server_product, 'stop' AS what, {NO_TEXT} AS text,
            s.closed_ns AS begin_ns, o.end_ns, coalesce(d.unsettled, 0) AS messages, {NO_NUMBER} AS amount, s.stream_id, {_NOWHERE}
-    {_ENDS} JOIN stops o ON o.source = p.source AND o.server_ip = s.server_ip AND s.closed_ns BETWEEN o.begin_ns AND o.last_ns
+    {_ENDS} JOIN stops o ON o.source = s.source AND o.server_ip = s.server_ip AND s.closed_ns BETWEEN o.begin_ns AND o.last_ns
     {_UNSETTLED} WHERE s.cause = 'broker_stop'"""
 """The connections that a broker closed when it stopped."""
 
 HEARTBEATS = f"""
-    SELECT p.source, CASE WHEN s.cause = 'heartbeat_client' THEN {SUBJECT_KIND} ELSE 'broker' END AS subject_kind,
+    SELECT s.source, CASE WHEN s.cause = 'heartbeat_client' THEN {SUBJECT_KIND} ELSE 'broker' END AS subject_kind,
            CASE WHEN s.cause = 'heartbeat_client' THEN {SUBJECT} ELSE {BROKER} END AS subject, s.server_product, s.cause AS what,
            {NO_TEXT} AS text, coalesce(g.begin_ns, s.closed_ns) AS begin_ns, s.closed_ns AS end_ns,
            coalesce(d.unsettled, 0) AS messages, h.intervals AS amount, s.stream_id, {_NOWHERE}
@@ -62,7 +62,7 @@ HEARTBEATS = f"""
 _ASKS_S = "CAST(nullif(regexp_extract(s.cause_evidence, 'for ([0-9.]+) s the', 1), '') AS DOUBLE)"
 _CLIENT_GONE = "s.cause_evidence LIKE '%the server repeats%'"
 VANISHED = f"""
-    SELECT p.source, CASE WHEN {_CLIENT_GONE} THEN {SUBJECT_KIND} ELSE 'broker' END AS subject_kind,
+    SELECT s.source, CASE WHEN {_CLIENT_GONE} THEN {SUBJECT_KIND} ELSE 'broker' END AS subject_kind,
            CASE WHEN {_CLIENT_GONE} THEN {SUBJECT} ELSE {BROKER} END AS subject, s.server_product,
            CASE WHEN {_CLIENT_GONE} THEN 'client' ELSE 'broker' END AS what, {NO_TEXT} AS text,
            CAST(s.last_ns - {_ASKS_S} * 1e9 AS BIGINT) AS begin_ns, CAST(NULL AS BIGINT) AS end_ns, 0 AS messages,
@@ -73,13 +73,13 @@ VANISHED = f"""
 consumer that is stalled."""
 
 LATE_BEATS = many(f"""
-    SELECT p.source, CASE WHEN v.direction = 'c2s' THEN {SUBJECT_KIND} ELSE 'broker' END AS subject_kind,
+    SELECT s.source, CASE WHEN v.direction = 'c2s' THEN {SUBJECT_KIND} ELSE 'broker' END AS subject_kind,
            CASE WHEN v.direction = 'c2s' THEN {SUBJECT} ELSE {BROKER} END AS subject, s.server_product, 'late' AS what,
            {NO_TEXT} AS text, v.gap_start_ns AS begin_ns, v.gap_end_ns AS end_ns, 0 AS messages, v.ratio AS amount, v.stream_id,
            v.direction, CAST(NULL AS BIGINT) AS stream_offset
-    FROM heartbeat_violations v JOIN sessions s ON s.stream_id = v.stream_id JOIN streams p ON p.stream_id = v.stream_id
+    FROM heartbeat_violations v JOIN clients s ON s.stream_id = v.stream_id
     WHERE v.severity <> 'late' AND v.excused IS NULL AND v.ended_by IN ('data', 'heartbeat')
-      AND {leapt_ns("p.source", "v.gap_start_ns", "v.gap_end_ns")} = 0""", LATE, LATE_WITHIN_S)  # fmt: skip
+      AND {leapt_ns("s.source", "v.gap_start_ns", "v.gap_end_ns")} = 0""", LATE, LATE_WITHIN_S)  # fmt: skip
 """Silences much longer than agreed on, behind which the connection went on."""
 
 IDLES = f"""
@@ -92,14 +92,14 @@ IDLES = f"""
         SELECT *, lag(silent_s, 2) OVER alike AS shortest_s, lag(silent_s) OVER alike AS shorter_s, lead(silent_s) OVER alike AS longer_s,
                lead(silent_s, 2) OVER alike AS longest_s
         FROM (
-            SELECT p.source, s.server_ip, s.server_port, p.closed_by, {_SILENCE_S} AS silent_s, s.stream_id {_ENDS}
+            SELECT s.source, s.server_ip, s.server_port, s.closed_by, {_SILENCE_S} AS silent_s, s.stream_id {_ENDS}
             WHERE s.cause = 'unknown' AND s.outcome = 'connected' AND s.gap_octets = 0
               AND coalesce(s.heartbeat_c2s_ms, 0) = 0 AND coalesce(s.heartbeat_s2c_ms, 0) = 0) quiet
         WHERE silent_s >= {SILENT_S}
         WINDOW alike AS (PARTITION BY source, server_ip, server_port, closed_by ORDER BY silent_s, stream_id)) lined
     WHERE silent_s <= {AS_LONG} * shortest_s OR longest_s <= {AS_LONG} * silent_s
        OR (silent_s <= {AS_LONG} * shorter_s AND longer_s <= {AS_LONG} * silent_s)) cut
-    WHERE stream_id NOT IN (SELECT s.stream_id {_ENDS} JOIN stops o ON o.source = p.source AND o.server_ip = s.server_ip
+    WHERE stream_id NOT IN (SELECT s.stream_id {_ENDS} JOIN stops o ON o.source = s.source AND o.server_ip = s.server_ip
                             WHERE s.closed_ns BETWEEN o.begin_ns - {SECOND_NS} AND o.last_ns + {SECOND_NS})"""
 """Connections that were closed for their silence: as the broker says, after a time that is usual, or three and more after equal times.
 

@@ -32,9 +32,9 @@ INSTANCE_MINUTES = f"""
            min(s.client_port) AS client_port, count(*) AS measured, min(d.delivered_ns) AS first_ns,
            max(coalesce(d.settled_ns, d.delivered_ns)) AS last_ns, min(d.stream_offset) AS stream_offset,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY coalesce(d.service_us, d.ack_latency_us)) AS service_us
-    FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
+    FROM deliveries d JOIN clients s ON s.stream_id = d.stream_id
     JOIN (SELECT * FROM slow_minutes WHERE connections > 1 AND measured >= {LEAST_MESSAGES}) m
-    ON m.source = p.source AND m.subject_kind = {SUBJECT_KIND} AND m.subject = {SUBJECT} AND m.minute = {DELIVERED}
+    ON m.source = s.source AND m.subject_kind = {SUBJECT_KIND} AND m.subject = {SUBJECT} AND m.minute = {DELIVERED}
        AND m.destination_name IS NOT DISTINCT FROM d.destination_name AND m.server_product IS NOT DISTINCT FROM s.server_product
     WHERE d.delivered_ns > 0 AND {TIMED} AND (s.closed_ns IS NULL OR s.closed_ns - s.opened_ns > {SHORT_S}000000000)
     GROUP BY m.source, m.subject_kind, m.subject, m.server_product, m.destination_name, m.minute, d.stream_id"""

@@ -7,101 +7,71 @@ Each row is one of the first events of an island, and has the sums of the island
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pipelines.incidents import (
-    connection_events,
-    consumer_events,
-    consumer_minutes,
-    cut_events,
-    destination_events,
-    end_events,
-    instance_events,
-    leaps,
-    silent_brokers,
-    unread_events,
-    wire_events,
-)
 from pipelines.incidents.flagged import EVENT, NO_NUMBER, NO_TEXT, OF_TRAFFIC, SECOND_NS
 from pipelines.incidents.kinds import Kind
-from stompcap.views import VIEWS
+from pipelines.incidents.relations import make
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
+    from stompcap.lake.data_files import Files
+
 SAMPLES = 10
-_ORDER = "begin_ns, stream_id, direction, stream_offset"
-"""Total, so that the samples of an incident are the same however the tables' files lie."""
-_SAME = "kind, source, subject_kind, subject, server_product, what"
+_SAME = ("kind", "source", "subject_kind", "subject", "server_product", "what")
 
 
-def islands(database: DuckDBPyConnection, kinds: Sequence[Kind]) -> pa.Table:
-    """The first events of each island, from the tables of `pipelines.incidents.kinds.TABLES`.
-
-    Each relation that kinds share is made once, in a table of its own: DuckDB then knows how large it is, and holds one at a time.
-    """
-    relate(database, _happened(kinds))
+def islands(database: DuckDBPyConnection, tables: Mapping[str, Files | pa.Table], kinds: Sequence[Kind]) -> pa.Table:
+    """The first events of each island, from the tables of `pipelines.incidents.kinds.TABLES`, of which the database has views."""
+    make(database, tables, {f"{kind.name}_events": _events(kind) for kind in kinds})
     return database.sql(f"WITH {_joined(kinds)}").to_arrow_table()
 
 
-def relate(database: DuckDBPyConnection, sql: str) -> None:
-    """Make the relations that a query names, each as a table."""
-    for name, relation in _relations(sql).items():
-        database.execute(f"CREATE TEMP TABLE {name} AS {relation}")
-
-
-def _happened(kinds: Sequence[Kind]) -> str:
-    """The events of all kinds."""
+def _events(kind: Kind) -> str:
     names = ", ".join((*EVENT, *OF_TRAFFIC))
     without = ", ".join((*EVENT, f"{NO_TEXT} AS destination_name", *(f"{NO_NUMBER} AS {name}" for name in OF_TRAFFIC[1:])))
-    return " UNION ALL ".join(
+    return (
         f"SELECT '{kind.name}' AS kind, CAST({kind.gap_s * SECOND_NS} AS BIGINT) AS gap_ns, {names if kind.traffic else without} "
-        f"FROM ({kind.sql}) {kind.name}_events"
-        for kind in kinds
+        f"FROM ({kind.sql}) happened"
     )
 
 
 def _joined(kinds: Sequence[Kind]) -> str:
-    return f"""happened AS ({_happened(kinds)}), reached AS (
-        SELECT *, max(coalesce(end_ns, begin_ns)) OVER (PARTITION BY {_SAME} ORDER BY {_ORDER}
+    every = " UNION ALL ".join(f"SELECT * FROM {kind.name}_events" for kind in kinds)
+    return f"""happened AS MATERIALIZED (
+        SELECT *, row_number() OVER () AS event FROM ({every}) every
+    ), alike AS MATERIALIZED (
+        SELECT *, row_number() OVER () AS number FROM (SELECT DISTINCT {", ".join(_SAME)} FROM happened) every
+    ), placed AS (
+        SELECT h.event, a.number, h.begin_ns, h.end_ns, h.gap_ns, row_number() OVER (
+                   PARTITION BY a.number ORDER BY h.begin_ns, h.stream_id, h.direction, h.stream_offset) AS place
+        FROM happened h JOIN alike a ON {" AND ".join(f"a.{name} IS NOT DISTINCT FROM h.{name}" for name in _SAME)}
+    ), reached AS (
+        SELECT *, max(coalesce(end_ns, begin_ns)) OVER (PARTITION BY number ORDER BY place
                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ns
-        FROM happened
-    ), numbered AS (
-        SELECT *, sum(CASE WHEN reached_ns IS NULL OR begin_ns - reached_ns > gap_ns THEN 1 ELSE 0 END) OVER (
-                      PARTITION BY {_SAME} ORDER BY {_ORDER} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS island
+        FROM placed
+    ), numbered AS MATERIALIZED (
+        SELECT event, number, place, count(*) FILTER (reached_ns IS NULL OR begin_ns - reached_ns > gap_ns) OVER (
+                   PARTITION BY number ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS island
         FROM reached
     ), summed AS (
-        SELECT *, row_number() OVER (PARTITION BY {_SAME}, island ORDER BY {_ORDER}) AS nth,
-               min(begin_ns) OVER whole AS first_ns, max(begin_ns) OVER whole AS latest_ns,
-               CASE WHEN count(end_ns) OVER whole = count(*) OVER whole THEN max(end_ns) OVER whole END AS until_ns,
-               count(*) OVER whole AS events, CAST(sum(messages) OVER whole AS BIGINT) AS all_messages, min(amount) OVER whole AS least,
-               avg(amount) OVER whole AS mean, max(amount) OVER whole AS most, CAST(sum(amount) OVER whole AS DOUBLE) AS total,
-               min(text) OVER whole AS quoted, max(server_product) OVER whole AS product,
-               CASE WHEN min(destination_name) OVER whole = max(destination_name) OVER whole THEN min(destination_name) OVER whole END
-               AS destination, min(before) OVER whole AS usual,
-               CAST(sum(backlog) OVER whole AS DOUBLE) AS grown, max(late_s) OVER whole AS latest_s
-        FROM numbered WINDOW whole AS (PARTITION BY {_SAME}, island)
+        SELECT n.number, n.island, min(n.place) AS first_place, min(h.begin_ns) AS first_ns, max(h.begin_ns) AS latest_ns,
+               CASE WHEN count(h.end_ns) = count(*) THEN max(h.end_ns) END AS until_ns,
+               count(*) AS events, CAST(sum(h.messages) AS BIGINT) AS all_messages, min(h.amount) AS least,
+               sum(h.amount ORDER BY n.place) / count(h.amount) AS mean, max(h.amount) AS most, sum(h.amount ORDER BY n.place) AS total,
+               min(h.text) AS quoted, max(h.server_product) AS product,
+               CASE WHEN min(h.destination_name) = max(h.destination_name) THEN min(h.destination_name) END AS destination,
+               min(h.before) AS usual, sum(h.backlog ORDER BY n.place) AS grown, max(h.late_s) AS latest_s
+        FROM numbered n JOIN happened h ON h.event = n.event GROUP BY n.number, n.island
     )
-    SELECT t.kind, t.source, t.subject_kind, t.subject, t.product AS server_product, t.what, t.quoted AS text, t.first_ns AS begin_ns,
-           t.latest_ns, t.until_ns AS end_ns, t.gap_ns, t.events, t.all_messages AS messages, t.least, t.mean, t.most, t.total, t.nth,
-           t.stream_id, t.direction, t.stream_offset, t.destination AS destination_name, t.usual AS before,
-           t.grown AS backlog, t.latest_s AS late_s, c.seen_ns, c.began_ns
-    FROM summed t LEFT JOIN (SELECT source, max(last_ns) AS seen_ns, min(first_ns) AS began_ns FROM captures GROUP BY source) c
-    ON c.source = t.source
-    WHERE t.nth <= {SAMPLES} ORDER BY t.kind, t.source, t.subject_kind, t.subject, t.product, t.what, t.first_ns, t.nth"""
-
-
-def _relations(sql: str) -> dict[str, str]:
-    """The relations that a query names, each behind those that it names itself."""
-    every = {**leaps.CTES, "ends": VIEWS["session_ends"].of(), "stops": end_events.STOPS, "idles": end_events.IDLES,
-             **connection_events.CTES, **consumer_minutes.CTES, **cut_events.CTES, **wire_events.CTES,
-             **consumer_events.CTES, **instance_events.CTES, **destination_events.CTES, **unread_events.CTES,
-             **silent_brokers.CTES}  # fmt: skip
-    found: list[str] = []
-    for name in reversed(every):
-        if re.search(rf"\b(FROM|JOIN) {name}\b", " ".join([sql, *(every[one] for one in found)])):
-            found.append(name)
-    return {name: every[name] for name in reversed(found)}
+    SELECT h.kind, h.source, h.subject_kind, h.subject, t.product AS server_product, h.what, t.quoted AS text, t.first_ns AS begin_ns,
+           t.latest_ns, t.until_ns AS end_ns, h.gap_ns, t.events, t.all_messages AS messages, t.least, t.mean, t.most, t.total,
+           n.place - t.first_place + 1 AS nth, h.stream_id, h.direction, h.stream_offset, t.destination AS destination_name,
+           t.usual AS before, t.grown AS backlog, t.latest_s AS late_s, c.seen_ns, c.began_ns
+    FROM numbered n JOIN summed t ON t.number = n.number AND t.island = n.island AND n.place < t.first_place + {SAMPLES}
+    JOIN happened h ON h.event = n.event
+    LEFT JOIN (SELECT source, max(last_ns) AS seen_ns, min(first_ns) AS began_ns FROM captures GROUP BY source) c ON c.source = h.source
+    ORDER BY h.kind, h.source, h.subject_kind, h.subject, t.product, h.what, t.first_ns, nth"""

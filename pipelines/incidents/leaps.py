@@ -24,9 +24,14 @@ HOLES = f"""
     SELECT source, begin_ns, end_ns FROM (
         SELECT source, lag(last_ns) OVER (PARTITION BY source ORDER BY second) AS begin_ns, first_ns AS end_ns FROM (
             SELECT source, second, min(ns) AS first_ns, max(ns) AS last_ns FROM (
-                SELECT p.source, {_SECOND.format("t.ns")} AS second, t.ns
-                FROM (SELECT stream_id, unnest([first_ns, last_ns]) AS ns FROM raw_frames WHERE first_ns > 0) t
-                JOIN streams p ON p.stream_id = t.stream_id
+                SELECT source, unnest([first_second, first_second, last_second, last_second]) AS second,
+                       unnest([least_first_ns, most_first_ns, least_last_ns, most_last_ns]) AS ns
+                FROM (
+                    SELECT p.source, {_SECOND.format("r.first_ns")} AS first_second, {_SECOND.format("r.last_ns")} AS last_second,
+                           min(r.first_ns) AS least_first_ns, max(r.first_ns) AS most_first_ns, min(r.last_ns) AS least_last_ns,
+                           max(r.last_ns) AS most_last_ns
+                    FROM raw_frames r JOIN streams p ON p.stream_id = r.stream_id WHERE r.first_ns > 0
+                    GROUP BY p.source, first_second, last_second) frames
                 UNION ALL SELECT source, {_SECOND.format("ns")}, ns FROM (
                     SELECT source, unnest([first_ns, last_ns, fin_ns_c2s, fin_ns_s2c, rst_ns]) AS ns FROM streams) WHERE ns > 0) packets
             GROUP BY source, second) seconds) following
@@ -36,20 +41,20 @@ HOLES = f"""
 _BEAT_MS = "CASE WHEN r.direction = 'c2s' THEN s.heartbeat_c2s_ms ELSE s.heartbeat_s2c_ms END"
 _UNASKED = f"""
     SELECT r.stream_id, r.direction, r.first_ns AS ns, {_BEAT_MS} AS beat_ms
-    FROM raw_frames r JOIN sessions s ON s.stream_id = r.stream_id WHERE r.first_ns > 0 AND {_BEAT_MS} > 0
+    FROM raw_frames r JOIN clients s ON s.stream_id = r.stream_id WHERE r.first_ns > 0 AND {_BEAT_MS} > 0
     UNION ALL SELECT stream_id, 'c2s', first_ns, NULL FROM sends WHERE receipt IS NULL AND first_ns > 0"""
 
 LEAPS = f"""
     SELECT source, begin_ns, end_ns FROM (
-        SELECT g.source, g.begin_ns, g.end_ns, p.server_ip, t.direction, t.beat_ms IS NULL AS sends, min_by({SUBJECT}, t.ns) AS subject,
+        SELECT g.source, g.begin_ns, g.end_ns, s.server_ip, t.direction, t.beat_ms IS NULL AS sends, min_by({SUBJECT}, t.ns) AS subject,
                count_if(t.ns <= g.begin_ns) AS times, min(CASE WHEN t.ns <= g.begin_ns THEN g.begin_ns - t.ns END) AS quiet_ns,
                min(CASE WHEN t.ns >= g.end_ns THEN t.ns - g.end_ns END) AS late_ns
         FROM holes g JOIN ({_UNASKED}) t ON t.ns BETWEEN 2 * g.begin_ns - g.end_ns AND 2 * g.end_ns - g.begin_ns
-        JOIN streams p ON p.stream_id = t.stream_id AND p.source = g.source JOIN sessions s ON s.stream_id = t.stream_id
+        JOIN clients s ON s.stream_id = t.stream_id AND s.source = g.source
         WHERE NOT EXISTS (SELECT 1 FROM stalls z JOIN streams o ON o.stream_id = z.stream_id WHERE o.source = g.source
                           AND z.kind IN ('zero_window', 'retransmission') AND z.begin_ns < g.end_ns AND z.end_ns > g.begin_ns)
           AND (t.beat_ms IS NULL OR g.end_ns - g.begin_ns >= {BEATS} * 1000000 * t.beat_ms)
-        GROUP BY g.source, g.begin_ns, g.end_ns, p.client_ip, p.client_port, p.server_ip, p.server_port, t.direction, sends) parties
+        GROUP BY g.source, g.begin_ns, g.end_ns, s.client_ip, s.client_port, s.server_ip, s.server_port, t.direction, sends) parties
     WHERE (NOT sends OR times >= {TIMES}) AND 2 * (quiet_ns + late_ns) <= end_ns - begin_ns
     GROUP BY source, begin_ns, end_ns
     HAVING count(DISTINCT CASE WHEN direction = 'c2s' THEN subject ELSE server_ip END) >= {PARTIES}"""

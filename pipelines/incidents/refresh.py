@@ -104,7 +104,7 @@ def made(lake: str, since: Window | None = None, every: Sequence[Kind] = KINDS) 
         return INCIDENTS.arrow.empty_table()
     with query.opened(tables) as database:
         totals = dict(database.sql(TOTALS).fetchall())
-        found = [row for row in islands(database, kinds).to_pylist() if since is None or row["begin_ns"] >= since.begin_ns]
+        found = [row for row in islands(database, tables, kinds).to_pylist() if since is None or row["begin_ns"] >= since.begin_ns]
     rows = [incident(list(samples), totals) for _, samples in groupby(found, lambda row: [row[name] for name in SAME])]
     _with_evidence(lake, rows)
     return pa.Table.from_pylist(rows, schema=INCIDENTS.arrow)

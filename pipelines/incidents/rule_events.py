@@ -17,28 +17,34 @@ _NOWHERE = f"{NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset"
 _DAY = "CAST(s.opened_ts AS DATE)"
 
 BROKEN_RULES = f"""
-    WITH judged AS (
-        SELECT p.source, c.rule_id, {_DAY} AS day, {SUBJECT} AS subject, sum(c.failed) AS failed
-        FROM compliance c JOIN sessions s ON s.stream_id = c.stream_id JOIN streams p ON p.stream_id = c.stream_id
+    WITH came AS (
+        SELECT s.stream_id, s.source, {_DAY} AS day, {SUBJECT} AS subject FROM clients s
+    ), everybody AS (
+        SELECT *, row_number() OVER () AS client FROM (SELECT DISTINCT source, day, subject FROM came) every
+    ), numbered AS (
+        SELECT a.stream_id, b.client FROM came a JOIN everybody b
+        ON b.source = a.source AND b.day IS NOT DISTINCT FROM a.day AND b.subject = a.subject
+    ), judged AS (
+        SELECT n.client, c.rule_id, sum(c.failed) AS failed FROM compliance c JOIN numbered n ON n.stream_id = c.stream_id
         WHERE c.passed + c.failed > 0
               AND c.rule_id IN (SELECT rule_id FROM compliance_findings WHERE level = 'M' AND side = 'client' AND rule_id NOT LIKE 'HB-%')
-        GROUP BY p.source, c.rule_id, {_DAY}, {SUBJECT}
+        GROUP BY n.client, c.rule_id
     ), common AS (
-        SELECT source, rule_id, day FROM judged GROUP BY source, rule_id, day
-        HAVING count(*) >= {EVERYONE} AND count_if(failed > 0) >= {MOST} * count(*)
+        SELECT k.source, j.rule_id, k.day FROM judged j JOIN everybody k ON k.client = j.client GROUP BY k.source, j.rule_id, k.day
+        HAVING count(*) >= {EVERYONE} AND count_if(j.failed > 0) >= {MOST} * count(*)
     )
-    SELECT p.source,
+    SELECT s.source,
            CASE WHEN f.side = 'server' THEN 'broker' WHEN c.rule_id IS NOT NULL THEN 'client' ELSE {SUBJECT_KIND} END AS subject_kind,
            CASE WHEN f.side = 'server' THEN {BROKER} WHEN c.rule_id IS NOT NULL THEN 'all clients' ELSE {SUBJECT} END AS subject,
            CASE WHEN f.side = 'server' OR c.rule_id IS NULL THEN s.server_product END AS server_product,
            concat(f.rule_id, ' ', coalesce(CASE WHEN f.side = 'client' AND c.rule_id IS NULL THEN s.client_product END, '')) AS what,
            concat(f.rule_id, ' ', coalesce(r.title, '')) AS text, f.ts_ns AS begin_ns, f.ts_ns AS end_ns, 0 AS messages,
            CAST(NULL AS DOUBLE) AS amount, f.stream_id, f.direction, f.stream_offset
-    FROM compliance_findings f JOIN sessions s ON s.stream_id = f.stream_id JOIN streams p ON p.stream_id = f.stream_id
+    FROM compliance_findings f JOIN clients s ON s.stream_id = f.stream_id
     LEFT JOIN rules r ON r.id = f.rule_id
-    LEFT JOIN common c ON c.source = p.source AND c.rule_id = f.rule_id AND c.day = {_DAY} AND f.side = 'client'
+    LEFT JOIN common c ON c.source = s.source AND c.rule_id = f.rule_id AND c.day = {_DAY} AND f.side = 'client'
     WHERE f.level = 'M' AND f.rule_id NOT LIKE 'HB-%' AND f.ts_ns IS NOT NULL"""
-"""Findings of level MUST."""
+"""Findings of level MUST. Of each session many rules are judged: that is counted by the number of its client, not by words."""
 
 
 def _of_capture(what: str, amount: str, where: str) -> str:

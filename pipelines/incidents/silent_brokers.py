@@ -31,12 +31,12 @@ _CONFIRMED_AT_ONCE = f"""
            c.destination_name, m.best_receipt_us / 1e6 AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
     FROM (
         SELECT *, min(stream_id) OVER near AS one, max(stream_id) OVER near AS other FROM (
-            SELECT p.source, {BROKER} AS subject, s.server_product, x.first_ns, x.first_ns + 1000 * x.receipt_us AS answered_ns,
+            SELECT s.source, {BROKER} AS subject, s.server_product, x.first_ns, x.first_ns + 1000 * x.receipt_us AS answered_ns,
                    x.receipt_us, x.stream_id, x.stream_offset, x.destination_name,
                    CAST(floor(x.sent_ns / {MINUTE_NS}.0) AS BIGINT) AS minute
-            FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id
+            FROM sends x JOIN clients s ON s.stream_id = x.stream_id
             WHERE x.receipt_us >= {STILL_US}
-              AND {leapt_ns("p.source", "x.first_ns", "x.first_ns + 1000 * x.receipt_us")} = 0) late
+              AND {leapt_ns("s.source", "x.first_ns", "x.first_ns + 1000 * x.receipt_us")} = 0) late
         WINDOW near AS (PARTITION BY source, subject ORDER BY answered_ns
                         RANGE BETWEEN {SECOND_NS} PRECEDING AND {SECOND_NS} FOLLOWING)) c
     JOIN destination_past m ON m.source = c.source AND m.destination_name = c.destination_name AND m.minute = c.minute
@@ -44,29 +44,32 @@ _CONFIRMED_AT_ONCE = f"""
 """SENDs of several connections that a broker confirmed at once, long after they were sent."""
 
 ANSWERED = f"""
-    SELECT p.source, {BROKER} AS broker, s.server_product, t.at_ns
+    SELECT *, lead(at_ns) OVER in_order AS end_ns, row_number() OVER in_order AS nth FROM (
+    SELECT s.source, {BROKER} AS broker, s.server_product, t.at_ns
     FROM (SELECT stream_id, delivered_ns AS at_ns FROM deliveries WHERE delivered_ns > 0
           UNION ALL SELECT stream_id, first_ns + 1000 * receipt_us FROM sends WHERE receipt_us IS NOT NULL AND first_ns > 0) t
-    JOIN sessions s ON s.stream_id = t.stream_id JOIN streams p ON p.stream_id = t.stream_id"""
-"""When brokers delivered or confirmed something."""
+    JOIN clients s ON s.stream_id = t.stream_id) answers
+    WINDOW in_order AS (PARTITION BY source, broker ORDER BY at_ns)"""
+"""When brokers delivered or confirmed something, and when next."""
 
+_SEEN = "SELECT source, max(last_ns) AS seen_ns FROM captures GROUP BY source"
 SILENCES = f"""
-    SELECT a.source, a.broker, a.server_product, a.at_ns AS begin_ns, a.end_ns, coalesce(a.end_ns, e.seen_ns) AS until_ns,
+    SELECT a.source, a.broker, a.server_product, a.at_ns AS begin_ns, a.end_ns, coalesce(a.end_ns, a.seen_ns) AS until_ns,
            CAST(floor(a.at_ns / {MINUTE_NS}.0) AS BIGINT) AS minute
     FROM (
-        SELECT *, lead(at_ns) OVER (PARTITION BY source, broker ORDER BY at_ns) AS end_ns,
-               count(*) OVER (PARTITION BY source, broker ORDER BY at_ns
-                              RANGE BETWEEN {BEFORE_S * SECOND_NS} PRECEDING AND CURRENT ROW) AS before
-        FROM answered) a
-    JOIN (SELECT source, max(last_ns) AS seen_ns FROM captures GROUP BY source) e ON e.source = a.source
-    WHERE a.before >= {SILENT_TIMES} AND coalesce(a.end_ns, e.seen_ns) - a.at_ns
+        SELECT l.*, l.nth - coalesce(b.nth, 0) AS before
+        FROM (SELECT a.*, e.seen_ns FROM answered a JOIN ({_SEEN}) e ON e.source = a.source
+              WHERE coalesce(a.end_ns, e.seen_ns) - a.at_ns >= {SILENT_S * SECOND_NS}) l
+        ASOF LEFT JOIN (SELECT * FROM answered WHERE end_ns IS NULL OR end_ns > at_ns) b
+        ON b.source = l.source AND b.broker = l.broker AND b.at_ns < l.at_ns - {BEFORE_S * SECOND_NS}) a
+    WHERE a.before >= {SILENT_TIMES} AND coalesce(a.end_ns, a.seen_ns) - a.at_ns
           >= greatest({SILENT_S * SECOND_NS}, {SILENT_TIMES * BEFORE_S * SECOND_NS} / a.before)
-      AND {leapt_ns("a.source", "a.at_ns", "coalesce(a.end_ns, e.seen_ns)")} = 0"""
+      AND {leapt_ns("a.source", "a.at_ns", "coalesce(a.end_ns, a.seen_ns)")} = 0"""
 """Times in which a broker delivered and confirmed nothing, for much longer than between two answers before."""
 
 ASKED = f"""
-    SELECT g.* FROM (SELECT p.source, {BROKER} AS broker, x.stream_id, x.sent_ns
-                     FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id
+    SELECT g.* FROM (SELECT s.source, {BROKER} AS broker, x.stream_id, x.sent_ns
+                     FROM sends x JOIN clients s ON s.stream_id = x.stream_id
                      WHERE x.sent_ns > 0 AND x.transaction IS NULL) x
     ASOF JOIN silences g ON g.source = x.source AND g.broker = x.broker AND x.sent_ns >= g.begin_ns
     WHERE x.sent_ns <= g.until_ns - {STILL_US * 1000}
@@ -79,8 +82,7 @@ _WAITING = f"""
                count_if(d.ack_mode <> 'auto' AND (d.settled_ns IS NULL OR d.settled_ns > g.begin_ns + {STILL_US * 1000})
                         AND coalesce(s.closed_ns, g.until_ns) >= g.until_ns) AS in_flight,
                count_if(d.delivered_ns >= g.begin_ns - {BEFORE_S * SECOND_NS}) AS lately, max(d.stream_id) AS stream_id
-        FROM asked g JOIN streams p ON p.source = g.source
-        JOIN sessions s ON s.stream_id = p.stream_id AND {BROKER} = g.broker AND coalesce(s.closed_ns, g.until_ns) >= g.begin_ns
+        FROM asked g JOIN clients s ON s.source = g.source AND {BROKER} = g.broker AND coalesce(s.closed_ns, g.until_ns) >= g.begin_ns
         JOIN deliveries d ON d.stream_id = s.stream_id AND d.delivered_ns BETWEEN g.begin_ns - {3600 * SECOND_NS} AND g.begin_ns
         GROUP BY g.source, g.broker, g.begin_ns, d.destination_name) d
     WHERE d.in_flight = 0 AND d.lately > 0 AND NOT EXISTS (
@@ -97,8 +99,7 @@ _SILENT = f"""
                count(DISTINCT x.stream_id) AS producers,
                min({{'ns': x.sent_ns, 'stream_id': x.stream_id, 'stream_offset': x.stream_offset}}) AS first
         FROM asked g JOIN sends x ON x.sent_ns BETWEEN g.begin_ns AND g.until_ns - {STILL_US * 1000}
-        JOIN sessions s ON s.stream_id = x.stream_id AND {BROKER} = g.broker
-        JOIN streams p ON p.stream_id = x.stream_id AND p.source = g.source
+        JOIN clients s ON s.stream_id = x.stream_id AND s.source = g.source AND {BROKER} = g.broker
         LEFT JOIN ({_WAITING}) w ON w.source = g.source AND w.broker = g.broker AND w.begin_ns = g.begin_ns
              AND w.destination_name = x.destination_name
         WHERE x.transaction IS NULL AND s.error_message IS NULL AND (x.receipt IS NOT NULL OR w.destination_name IS NOT NULL)

@@ -12,10 +12,10 @@ from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
 OPEN_S, OPEN_MESSAGES = 60, 10
 """A transaction that is neither committed nor aborted for so many seconds, or that is lost with so many SENDs and ACKs, is an incident."""
 
-_OF_SESSION = f"p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
-_SESSION = "JOIN sessions s ON s.stream_id = t.stream_id JOIN streams p ON p.stream_id = t.stream_id"
+_OF_SESSION = f"s.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product"
+_SESSION = "JOIN clients s ON s.stream_id = t.stream_id"
 _ENDED = "coalesce(t.ended_ns, s.closed_ns, s.last_ns)"
-_LASTED = f"{_ENDED} - t.begun_ns - {leapt_ns('p.source', 't.begun_ns', _ENDED)}"
+_LASTED = f"{_ENDED} - t.begun_ns - {leapt_ns('s.source', 't.begun_ns', _ENDED)}"
 _MORE = f"{NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s"
 
 UNCOMMITTED = f"""
@@ -40,7 +40,7 @@ _ROLLED = f"""
            min(CASE WHEN t.outcome = 'aborted'
                     THEN {{'ns': t.ended_ns, 'stream_id': t.stream_id, 'stream_offset': t.begin_offset}} END) AS first
     FROM transactions t {_SESSION} WHERE t.ended_ns > 0 AND t.outcome IN ('committed', 'aborted')
-    GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, CAST(floor(t.ended_ns / {MINUTE_NS}.0) AS BIGINT)"""
+    GROUP BY s.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, CAST(floor(t.ended_ns / {MINUTE_NS}.0) AS BIGINT)"""
 
 ROLLED_BACK = f"""
     SELECT source, subject_kind, subject, server_product, 'aborted' AS what, {NO_TEXT} AS text, first_ns AS begin_ns, last_ns AS end_ns,

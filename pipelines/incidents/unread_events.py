@@ -18,10 +18,10 @@ SELDOM = 0.05
 LISTENING = f"""
     SELECT m.source, m.destination_name, m.server_product, m.minute, min(w.subject) AS subject, max(w.lost) AS lost
     FROM destination_past m JOIN (
-        SELECT p.source, u.destination_name, {SUBJECT} AS subject, s.gap_octets > 0 OR p.octets_s2c = 0 AS lost,
+        SELECT s.source, u.destination_name, {SUBJECT} AS subject, s.gap_octets > 0 OR s.octets_s2c = 0 AS lost,
                floor(u.subscribed_ns / {MINUTE_NS}.0) + 1 AS first_minute,
                floor(coalesce(u.unsubscribed_ns, s.closed_ns, s.last_ns) / {MINUTE_NS}.0) AS last_minute
-        FROM subscriptions u JOIN sessions s ON s.stream_id = u.stream_id JOIN streams p ON p.stream_id = u.stream_id) w
+        FROM subscriptions u JOIN clients s ON s.stream_id = u.stream_id) w
     ON w.source = m.source AND w.destination_name = m.destination_name AND m.minute BETWEEN w.first_minute AND w.last_minute
     WHERE m.messages = 0 AND m.sends > 0 AND NOT EXISTS (
         SELECT 1 FROM served v WHERE v.source = m.source AND v.destination_name = m.destination_name
@@ -103,11 +103,11 @@ UNREAD_BY_CONSUMERS = f"""
 """When a consumer's window was closed."""
 
 SUBSCRIBED = f"""
-    SELECT p.source, u.destination_name, s.server_product, floor(min(u.subscribed_ns) / {MINUTE_NS}.0) AS first_minute,
+    SELECT s.source, u.destination_name, s.server_product, floor(min(u.subscribed_ns) / {MINUTE_NS}.0) AS first_minute,
            floor(max(coalesce(u.unsubscribed_ns, s.closed_ns, s.last_ns)) / {MINUTE_NS}.0) AS last_minute,
            max(coalesce(u.unsubscribed_ns, s.closed_ns, s.last_ns)) AS last_ns
-    FROM subscriptions u JOIN sessions s ON s.stream_id = u.stream_id JOIN streams p ON p.stream_id = u.stream_id
-    GROUP BY p.source, u.destination_name, s.server_product, u.stream_id
+    FROM subscriptions u JOIN clients s ON s.stream_id = u.stream_id
+    GROUP BY s.source, u.destination_name, s.server_product, u.stream_id
     UNION SELECT source, destination_name, server_product, minute, minute, minute * {MINUTE_NS} FROM consumer_minutes"""
 """When destinations had consumers."""
 

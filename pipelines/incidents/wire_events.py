@@ -20,7 +20,7 @@ FAR_US, FAR_TIMES, FAR_CONNECTIONS = 50_000, 10, 3
 """A round trip of so many microseconds, so many times that of the others, over so many connections of each within an hour: worth a note."""
 
 _NOWHERE = f"{NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset"
-_SESSION = "JOIN streams p ON p.stream_id = t.stream_id JOIN sessions s ON s.stream_id = t.stream_id"
+_SESSION = "JOIN clients s ON s.stream_id = t.stream_id"
 
 OF_ONE = f"""
     SELECT compared.source, 'network' AS subject_kind, compared.client_ip AS subject, {NO_TEXT} AS server_product, 'again' AS what,
@@ -33,8 +33,8 @@ OF_ONE = f"""
                    min(t.begin_ns) AS first_ns, max(t.end_ns) AS last_ns, min(t.stream_id) AS stream_id
             FROM stalls t JOIN streams p ON p.stream_id = t.stream_id WHERE t.kind = 'retransmission'
             GROUP BY p.source, p.client_ip, CAST(floor(t.begin_ns / 6e10) AS BIGINT)) minutes) compared
-    LEFT JOIN (SELECT p.source, p.client_ip, CASE WHEN min({SUBJECT}) = max({SUBJECT}) THEN min({SUBJECT}) END AS login
-               FROM sessions s JOIN streams p ON p.stream_id = s.stream_id WHERE {SUBJECT_KIND} = 'login' GROUP BY p.source, p.client_ip) k
+    LEFT JOIN (SELECT s.source, s.client_ip, CASE WHEN min({SUBJECT}) = max({SUBJECT}) THEN min({SUBJECT}) END AS login
+               FROM clients s WHERE {SUBJECT_KIND} = 'login' GROUP BY s.source, s.client_ip) k
     ON k.source = compared.source AND k.client_ip = compared.client_ip
     WHERE number >= {AGAIN} AND number * greatest(others, 1) >= {AGAIN_TIMES} * of_others"""
 
@@ -49,7 +49,7 @@ RETRANSMISSIONS = f"""
             SELECT p.source, concat(p.server_ip, ':', CAST(p.server_port AS STRING)) AS subject, min(s.server_product) AS server_product,
                    CAST(floor(t.begin_ns / 6e10) AS BIGINT) AS minute, count(*) AS number, count(DISTINCT p.client_ip) AS addresses,
                    min(t.begin_ns) AS first_ns, max(t.end_ns) AS last_ns, min(t.stream_id) AS stream_id
-            FROM stalls t JOIN streams p ON p.stream_id = t.stream_id LEFT JOIN sessions s ON s.stream_id = t.stream_id
+            FROM stalls t JOIN streams p ON p.stream_id = t.stream_id LEFT JOIN clients s ON s.stream_id = t.stream_id
             WHERE t.kind = 'retransmission'
             GROUP BY p.source, p.server_ip, p.server_port, CAST(floor(t.begin_ns / 6e10) AS BIGINT)) minutes) compared
     JOIN (SELECT source AS seen_source, CAST(floor(min(first_ns) / 6e10) AS BIGINT) AS first_minute FROM captures GROUP BY source) seen
@@ -63,7 +63,7 @@ RETRANSMISSIONS = f"""
 CTES = {"resent": OF_ONE}
 
 CLOSED_WINDOWS = f"""
-    SELECT p.source, CASE WHEN t.direction = 's2c' THEN {SUBJECT_KIND} ELSE 'broker' END AS subject_kind,
+    SELECT s.source, CASE WHEN t.direction = 's2c' THEN {SUBJECT_KIND} ELSE 'broker' END AS subject_kind,
            CASE WHEN t.direction = 's2c' THEN {SUBJECT} ELSE {BROKER} END AS subject, s.server_product,
            CASE WHEN t.direction = 's2c' THEN 'client' ELSE 'broker' END AS what, {NO_TEXT} AS text, t.begin_ns, t.end_ns, 0 AS messages,
            (t.end_ns - t.begin_ns) / 1e9 AS amount, t.stream_id, {_NOWHERE}

@@ -37,16 +37,16 @@ def young_slow(timed: str, many: int, slower: int, slower_us: int, than_usual: i
                       AND service_us >= {slower} * min(service_us) OVER past
                       AND service_us - min(service_us) OVER past >= {slower_us} AS slower
             FROM (
-                SELECT p.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, d.destination_name,
+                SELECT s.source, {SUBJECT_KIND} AS subject_kind, {SUBJECT} AS subject, s.server_product, d.destination_name,
                        CAST(floor(d.settled_ns / {SLOT_NS}.0) AS BIGINT) AS slot,
                        percentile_cont(0.5) WITHIN GROUP (ORDER BY coalesce(d.service_us, d.ack_latency_us)) AS service_us
-                FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id JOIN streams p ON p.stream_id = d.stream_id
-                JOIN consumer_past m ON m.source = p.source AND m.subject_kind = {SUBJECT_KIND} AND m.subject = {SUBJECT}
+                FROM deliveries d JOIN clients s ON s.stream_id = d.stream_id
+                JOIN consumer_past m ON m.source = s.source AND m.subject_kind = {SUBJECT_KIND} AND m.subject = {SUBJECT}
                      AND m.minute = CAST(floor(d.settled_ns / 6e10) AS BIGINT)
                      AND m.destination_name IS NOT DISTINCT FROM d.destination_name
                      AND m.server_product IS NOT DISTINCT FROM s.server_product
                 WHERE d.settled_ns > 0 AND {timed} AND m.past_minutes < {YOUNG} AND m.most_connections < {many}
-                GROUP BY p.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name,
+                GROUP BY s.source, {SUBJECT_KIND}, {SUBJECT}, s.server_product, d.destination_name,
                          CAST(floor(d.settled_ns / {SLOT_NS}.0) AS BIGINT)
                 HAVING count(*) >= {LEAST_OF_SLOT}) slots
             WINDOW past AS (PARTITION BY {consumer} ORDER BY slot RANGE BETWEEN {SLOTS_OF_PAST} PRECEDING AND 1 PRECEDING)) judged
@@ -81,10 +81,10 @@ def young_faster(more: int, growth_share: float) -> str:
                     SELECT m.source, m.destination_name, m.server_product, t.slot, sum(t.sends) AS sends, sum(t.delivered) AS delivered,
                            min(t.slot) OVER (PARTITION BY m.source, m.destination_name, m.server_product) AS first_slot
                     FROM (
-                        SELECT p.source, x.destination_name, {slot.format("x.sent_ns")} AS slot, count(*) AS sends, 0 AS delivered
-                        FROM sends x JOIN sessions s ON s.stream_id = x.stream_id JOIN streams p ON p.stream_id = x.stream_id
+                        SELECT s.source, x.destination_name, {slot.format("x.sent_ns")} AS slot, count(*) AS sends, 0 AS delivered
+                        FROM sends x JOIN clients s ON s.stream_id = x.stream_id
                         WHERE x.sent_ns > 0 AND s.error_message IS NULL
-                        GROUP BY p.source, x.destination_name, {slot.format("x.sent_ns")}
+                        GROUP BY s.source, x.destination_name, {slot.format("x.sent_ns")}
                         UNION ALL
                         SELECT p.source, d.destination_name, {slot.format("d.delivered_ns")}, 0, count(*)
                         FROM deliveries d JOIN streams p ON p.stream_id = d.stream_id

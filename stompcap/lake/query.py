@@ -131,6 +131,18 @@ def opened(tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnectio
 
 
 @contextmanager
+def beside(database: DuckDBPyConnection, tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnection]:
+    """A further connection to a database that was opened for these tables, for another thread: it has the same tables and views."""
+    [(name,)] = database.sql("SELECT current_database()").fetchall()
+    with database.cursor() as other:
+        other.execute(f"USE {name}")
+        for view, table in tables.items():
+            if _read_by_arrow(table):
+                show(other, view, table)  # each connection has its own
+        yield other
+
+
+@contextmanager
 def isolated(tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnection]:
     """DuckDB with views of these tables, in an instance of its own, whose settings the caller may change."""
     with _start(by_arrow=True) as database:

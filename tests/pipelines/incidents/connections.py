@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.incidents.islands import relate
 from pipelines.incidents.kinds import KINDS, TABLES, Kind
 from pipelines.incidents.possible import possible, questions
+from pipelines.incidents.relations import make
 from stompcap.lake import query
 from tests.report.sample import SECOND, START, table
 
@@ -65,9 +65,10 @@ class Traffic:
 
 def events(traffic: Traffic, sql: str) -> list[dict[str, Any]]:
     """The rows that the SQL of a kind gives, by time."""
-    with query.opened(traffic.tables()) as database:
-        relate(database, sql)
-        return database.sql(f"SELECT * FROM ({sql}) found ORDER BY begin_ns, stream_id").to_arrow_table().to_pylist()
+    tables = traffic.tables()
+    with query.opened(tables) as database:
+        make(database, tables, {"found": sql})
+        return database.sql("SELECT * FROM found ORDER BY begin_ns, stream_id").to_arrow_table().to_pylist()
 
 
 def told(traffic: Traffic, sql: str) -> list[str]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.incidents.islands import relate
 from pipelines.incidents.leaps import leapt_ns
+from pipelines.incidents.relations import make
 from stompcap.incidents.facts import Facts
 from stompcap.incidents.summary import summarise
 from stompcap.lake import query
@@ -71,9 +71,10 @@ CASES = {
 def test_what_is_a_leap(case: tuple[Traffic, bool]) -> None:
     traffic, leaps = case
     sql = "SELECT begin_ns, end_ns FROM leaps WHERE end_ns - begin_ns > 1000000000000"
-    with query.opened(traffic.tables()) as database:
-        relate(database, sql)
-        found = database.sql(sql).fetchall()
+    tables = traffic.tables()
+    with query.opened(tables) as database:
+        make(database, tables, {"found": sql})
+        found = database.sql("SELECT * FROM found").fetchall()
         spans = [leapt_ns("'default'", str(at(begin)), str(at(7000))) for begin in (50, 500)]
         assert not leaps or database.sql(f"SELECT {', '.join(spans)}").fetchall() == [(LEAP * SECOND, 0)]
     assert found == ([(at(100), at(100 + LEAP))] if leaps else [])

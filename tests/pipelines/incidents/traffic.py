@@ -63,5 +63,5 @@ def said_of(traffic: Traffic, shuffled: int | None = None) -> list[str]:
         dice = random.Random(shuffled)
         tables = {name: rows.take(pa.array(dice.sample(range(len(rows)), len(rows)), pa.int64())) for name, rows in tables.items()}
     with query.opened(tables) as database:
-        rows = islands(database, KINDS).to_pylist()
+        rows = islands(database, tables, KINDS).to_pylist()
     return [f"{row['kind']} {row['subject']}: {row['events']} {row['stream_id']} {row['stream_offset']} {row['nth']}" for row in rows]
