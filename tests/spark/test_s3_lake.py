@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,19 +12,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from pipelines.locking import lock
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.paths import filesystem, location
+from stompcap.lake.tables import bring_up, create
 from stompcap.tables import TABLES
 from tests.e2e.cutting import cut
 from tests.e2e.truth import DATA
 from tests.lakes.make import MANY
-from tests.lakes.older import unpacked
+from tests.lakes.older import put_back, unpacked
 from tests.lakes.wire import write
 from tests.readme.lakes import WAY_IN, differing, rows
 from tests.s3 import Store, store
+from tests.spark.test_followers import keys, net
+from tests.spark.test_older_lakes import unmarked
+from tests.spark.test_reprocess import parts
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
@@ -122,20 +128,46 @@ OLD = "334e90f"
 
 
 def test_a_lake_of_an_older_version_goes_on_there(places: Places, tmp_path: Path) -> None:
-    """Its state is taken up by a run on the server as by one on disk, where the captures that it came from are gone."""
-    lake = unpacked(OLD, places.disk / "older")
-    for path in sorted(one for one in lake.rglob("*") if one.is_file()):
-        places.s3.put(f"older/{path.relative_to(lake)}", path.read_bytes())
-    remote = f"{places.remote}/older"
-    before = rows(lake, "frames")
-    assert rows(remote, "frames") == before
+    """Put together by delta-rs, gone on with, followed, damaged, repaired, and gone on with: it says what the same makes of it on disk.
+
+    On disk that is what a new lake says (tests/spark/test_older_lakes.py).
+    """
+    here = unpacked(OLD, places.disk / "older")
     (tmp_path / "captures").mkdir()
     _, after = write(tmp_path / "captures", MANY[OLD])
-    told = [places.stompcap("run", str(after), "--lake", where, "--json").stdout for where in (remote, str(lake))]
-    assert apart(remote, lake) == []
-    assert len(rows(lake, "frames")) > len(before)
-    there, here = (json.loads(one)["warnings"] for one in told)
-    assert there == here
+    create(str(here))
+    bring_up(str(here))
+    put_back(here, tmp_path / "captures")
+    for path in sorted(one for one in here.rglob("*") if one.is_file()):
+        places.s3.put(f"older/{path.relative_to(here)}", path.read_bytes())
+    there, first, second = f"{places.remote}/older", *parts(tmp_path / "parts", Path(after), (0.5,))
+    assert rows(there, "frames") == rows(here, "frames")
+    for name in ("streams", "stream_state", "raw_frames", "frames", "deliveries"):
+        for lake in (there, here):
+            open_tables.at(location(str(lake), name)).optimize.z_order(list(TABLES[name].statistics[:2]))
+    frames = open_tables.at(location(there, "frames"))
+    before, since = frames.to_pyarrow_table().to_pylist(), frames.version() + 1
+    assert went_on(places, there, here, first)
+    feed = pa.table(open_tables.at(location(there, "frames")).load_cdf(starting_version=since).read_all()).to_pylist()
+    held = open_tables.at(location(there, "frames")).to_pyarrow_table().to_pylist()
+    assert len(held) > len(before)
+    assert net(unmarked(feed), keys(unmarked(before))) == keys(unmarked(held))
+    for lake in (there, here):
+        system, path = filesystem(data_files.of(open_tables.at(location(str(lake), "frames")))[0].uri)
+        system.delete_file(path)
+        system.delete_dir(filesystem(location(str(lake), "streams"))[1])
+        done = places.stompcap("repair", "--lake", str(lake))
+        assert "nothing is lost" in done.stdout + done.stderr
+    assert not went_on(places, there, here, second)
+    assert apart(there, here) == []
+
+
+def went_on(places: Places, there: str, here: Path, capture: str) -> list[str]:
+    """What runs over a capture warn of, on the server and on disk alike."""
+    said = [json.loads(places.stompcap("run", capture, "--lake", where, "--json").stdout)["warnings"] for where in (there, str(here))]
+    found, same = ([re.sub(r" in [\d.]+ s$", "", one) for one in of_place] for of_place in said)
+    assert found == same
+    return found
 
 
 def test_it_is_read_by_spark_and_for_a_report(places: Places) -> None:
