@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -88,74 +89,77 @@ class Given:
         self._pieces.append((offset, length, by, position, where, self.unsure))
         self.unsure = False
 
-    def result(self) -> tuple[Stretches, Bools, I64, Octets]:
-        """The stretches; which of them are rows to be added, in order; where the octets of each of these begin and end; and the octets."""
+    def pieces(self) -> list[tuple[I64, I64, I64, I64, int, bool]]:
+        """What is given, in columns: offsets, lengths, stretches, positions; where these octets lie, and whether the first is unsure."""
         self._take_opened()
-        if not self._pieces:
-            return NO_STRETCHES, np.empty(0, np.bool_), np.zeros(1, np.int64), np.empty(0, np.uint8)
-        offset, length, by, position = (np.concatenate([one[k] for one in self._pieces]) for k in range(4))
-        sizes = [one[0].size for one in self._pieces]
-        where = np.repeat([one[4] for one in self._pieces], sizes)
-        unsure = np.zeros(offset.size, np.bool_)
-        unsure[np.cumsum(sizes) - sizes] = [one[5] for one in self._pieces]
-        added = where != IN_PLACE
-        begins = np.ones(offset.size, np.bool_)
-        meets = (offset[1:] == offset[:-1] + length[:-1]) & (by[1:] == by[:-1]) & ~unsure[1:]
-        in_place = ~added[1:] & ~added[:-1] & (position[1:] == position[:-1] + length[:-1])
-        begins[1:] = ~(meets & ((added[1:] & added[:-1]) | in_place))
-        octets = self._octets(added, where, position, length)
-        starts = np.flatnonzero(begins)
-        size = np.add.reduceat(length, starts)
-        found = self.below.take(by[starts])
-        is_added = added[starts]
-        skip = np.where(is_added, 0, found.skip + position[starts] - self.starts[by[starts]])
-        ends = np.concatenate(([0], np.cumsum(size[is_added])))
-        return replace(found, offset=offset[starts], length=size, skip=skip, unsure=unsure[starts]), is_added, ends, octets
+        return self._pieces
 
-    def _octets(self, added: Bools, where: I64, position: I64, length: I64) -> Octets:
-        """Those that have to be added, back to back."""
-        targets = np.cumsum(np.where(added, length, 0)) - length
-        out = np.empty(int(length[added].sum()), np.uint8)
-        opened = np.frombuffer(b"".join(self._opened), np.uint8)
-        for kind, source in ((UNMASKED, self.buffer), (OPENED, opened)):
+    def copy(self, where: I64, position: I64, length: I64, targets: I64, out: Octets) -> None:
+        """Put the octets of pieces that lie in one of the buffers into another one."""
+        for kind in (UNMASKED, OPENED):
             which = where == kind
-            copy_runs(source, position[which], length[which], targets[which], out)
-        return out
+            if which.any():
+                source = self.buffer if kind == UNMASKED else np.frombuffer(b"".join(self._opened), np.uint8)
+                copy_runs(source, position[which], length[which], targets[which], out)
 
 
 def put_together(below: Carried, streams: I64, given: list[list[Given]], synced: Bools) -> Carried:
     """What a layer gives of these streams, of each both sides."""
-    results = [one.result() for pair in given for one in pair]
-    lengths = np.array([[one.offset for one in pair] for pair in given], np.int64).reshape(-1, 2)
-    found, after, group, size = list[Stretches](), below, list[int](), 0
-    places: dict[int, I64] = {}
+    sides = [one for pair in given for one in pair]
+    lengths = np.array([one.offset for one in sides], np.int64).reshape(-1, 2)
+    some = [one for one in sides if one.pieces()]
+    if not some:
+        return below.giving(streams, NO_STRETCHES, lengths, synced)
+    chunks = [(number, *chunk) for number, one in enumerate(some) for chunk in one.pieces()]
+    sizes = np.array([len(chunk[1]) for chunk in chunks])
+    offset, length, by, position = (np.concatenate([chunk[k] for chunk in chunks]) for k in range(1, 5))
+    side, where = (np.repeat([chunk[k] for chunk in chunks], sizes) for k in (0, 5))
+    unsure = np.zeros(offset.size, np.bool_)
+    unsure[np.cumsum(sizes) - sizes] = [chunk[6] for chunk in chunks]
+    counts = np.array([len(one.below) for one in some])
+    by += np.repeat(np.cumsum(counts) - counts, np.bincount(side, minlength=len(some)))
+    starts = _starts(side, offset, length, by, position, where, unsure)
+    found = end_to_end([one.below for one in some]).take(by[starts])
+    skip = found.skip + position[starts] - np.concatenate([one.starts for one in some])[by[starts]]
+    size, added = np.add.reduceat(length, starts), where[starts] != IN_PLACE
+    after, at = below, found.at.copy()
+    ends_at = np.append(starts[1:], side.size)
+    for rows in _groups(np.flatnonzero(added), size):
+        mine = slice(starts[rows[0]], ends_at[rows[-1]])
+        octets = _octets(some, side[mine], where[mine], position[mine], length[mine])
+        ends = np.concatenate(([0], np.cumsum(size[rows]))).astype(np.int32)
+        array = pa.Array.from_buffers(pa.binary(), rows.size, [None, pa.py_buffer(ends), pa.py_buffer(octets)])
+        after, at[rows] = after.adding(found.row[rows], array)
+    skip[added] = 0
+    found = replace(found, offset=offset[starts], length=size, skip=skip, at=at, unsure=unsure[starts])
+    return after.giving(streams, found, lengths, synced)
 
-    def add() -> None:
-        nonlocal after, group, size
-        rows = np.concatenate([results[n][0].row[results[n][1]] for n in group])
-        octets = np.concatenate([results[n][3] for n in group])
-        bases = np.cumsum([0, *(results[n][3].size for n in group)])
-        ends = np.concatenate([np.zeros(1, np.int64), *(results[n][2][1:] + base for n, base in zip(group, bases.tolist(), strict=False))])
-        array = pa.Array.from_buffers(pa.binary(), rows.size, [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(octets)])
-        after, at = after.adding(rows, array)
-        counts = np.cumsum([int(results[n][1].sum()) for n in group])
-        places.update(zip(group, np.split(at, counts[:-1]), strict=True))
-        group, size = [], 0
 
-    for number, (_, added, _, octets) in enumerate(results):
-        if not added.any():
-            continue
-        if group and size + octets.size > MOST_AT_ONCE:
-            add()
-        group.append(number)
-        size += octets.size
-    if group:
-        add()
-    for number, (stretches, added, *_) in enumerate(results):
-        if number in places:
-            at = stretches.at.copy()
-            at[added] = places[number]
-            found.append(replace(stretches, at=at))
-        elif len(stretches):
-            found.append(stretches)
-    return after.giving(streams, end_to_end(found) if found else NO_STRETCHES, lengths, synced)
+def _starts(side: I64, offset: I64, length: I64, by: I64, position: I64, where: I64, unsure: Bools) -> I64:
+    """The pieces with which stretches begin: others go on where the one before ends, for the same packet."""
+    added = where != IN_PLACE
+    meets = (side[1:] == side[:-1]) & (offset[1:] == offset[:-1] + length[:-1]) & (by[1:] == by[:-1]) & ~unsure[1:]
+    in_place = ~added[1:] & ~added[:-1] & (position[1:] == position[:-1] + length[:-1])
+    begins = np.ones(side.size, np.bool_)
+    begins[1:] = ~(meets & ((added[1:] & added[:-1]) | in_place))
+    return np.flatnonzero(begins)
+
+
+def _groups(rows: I64, size: I64) -> list[I64]:
+    """Rows in groups of a bounded number of octets, of one row at least."""
+    if not rows.size:
+        return []
+    group = (np.cumsum(size[rows]) - 1) // MOST_AT_ONCE
+    return np.split(rows, np.flatnonzero(np.diff(group)) + 1)
+
+
+def _octets(some: list[Given], side: I64, where: I64, position: I64, length: I64) -> Octets:
+    """The octets of pieces that have to be added, back to back."""
+    length = np.where(where == IN_PLACE, 0, length)
+    targets = np.cumsum(length) - length
+    out = np.empty(int(length.sum()), np.uint8)
+    edges = np.flatnonzero(np.diff(side, prepend=-1, append=len(some)))
+    for begin, end in pairwise(edges.tolist()):
+        mine = slice(begin, end)
+        some[int(side[begin])].copy(where[mine], position[mine], length[mine], targets[mine], out)
+    return out
