@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pipelines.metrics import journeys_by_spark
 from pipelines.metrics.journeys_sql import REACH, journeys
-from pipelines.metrics.journeys_touched import CONTENT, TABLE, TABLES_READ, TIMES, Touched, find_touched, overlapping
+from pipelines.metrics.journeys_touched import CONTENT, LACKS, TABLE, TABLES_READ, TIMES, Touched, find_touched, overlapping
 from stompcap.lake import data_files, delta_log, open_tables, query
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import FILE_ROWS, SOURCE, CommitInfo, compact, replace_files
@@ -73,9 +73,8 @@ def refresh(lake: str, batches: Sequence[str], run_id: str, spark: Callable[[], 
 
 def _narrowed(parts: Mapping[str, Files]) -> dict[str, Files]:
     """The files to read: none of raw_frames where no connection lacks octets."""
-    lacks = " OR ".join(f"{name}_octets_{way} > 0" for name in ("gap", "inner_gap") for way in ("c2s", "s2c"))
     with query.opened({"streams": parts["streams"]}) as database:
-        found = database.sql(f"SELECT 1 FROM streams WHERE {lacks} LIMIT 1").fetchall()
+        found = database.sql(f"SELECT 1 FROM streams WHERE {LACKS} LIMIT 1").fetchall()
     return {**parts} if found else {**parts, "raw_frames": Files("raw_frames", ())}
 
 

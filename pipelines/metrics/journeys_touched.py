@@ -54,6 +54,9 @@ OF_STREAMS = """stream_id, source, coalesce(clock_difference_min_us <= 0 AND clo
 OF_SESSIONS = "stream_id, server_product, session"
 """What of a row counts here: where only something else of it changes, its journey does not."""
 
+LACKS = " + ".join(f"coalesce({name}_octets_{way}, 0)" for name in ("gap", "inner_gap") for way in ("c2s", "s2c")) + " > 0"
+"""Whether the capture lacks octets of a connection of table streams."""
+
 
 @dataclass(frozen=True)
 class Touched:
@@ -137,14 +140,19 @@ def _altered(database: DuckDBPyConnection, known: Mapping[str, Sequence[object]]
 
 
 def _holes(database: DuckDBPyConnection, known: Mapping[str, Sequence[object]]) -> Periods | None:
-    """The hours of whose rows holes that came or went may decide; None without any."""
+    """The hours of whose rows holes that came or went may decide; None without any.
+
+    Where a connection lacks no octets, what is no frame is the beginning of one, as wherever a capture ends: that decides nothing.
+    """
     if not known["raw_frames"]:
         return None
+    either = " UNION ALL ".join(f"SELECT stream_id, {LACKS} AS lacks FROM {way}_streams" for way in ("came", "went"))
+    whole = f"SELECT stream_id FROM ({either}) e GROUP BY stream_id HAVING NOT bool_or(lacks)"
     beside = "stream_id, direction, stream_offset, length_octets, kind, lag(last_ns) OVER beside AS before, " \
              "lead(first_ns) OVER beside AS behind"  # fmt: skip
     pieces = {
         way: f"SELECT * FROM (SELECT {beside} FROM {way}_raw_frames WINDOW beside AS (PARTITION BY stream_id, direction "
-             "ORDER BY stream_offset)) b WHERE kind NOT IN ('frame', 'eol')"
+             f"ORDER BY stream_offset)) b WHERE kind NOT IN ('frame', 'eol') AND stream_id NOT IN ({whole})"
         for way in ("came", "went")
     }  # fmt: skip
     either = " UNION ALL ".join(f"({pieces[one]} EXCEPT {pieces[other]})" for one, other in (("came", "went"), ("went", "came")))

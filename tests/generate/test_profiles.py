@@ -63,7 +63,10 @@ def check(truth: dict[str, Any], tables: dict[str, pa.Table]) -> None:
             assert {name: row[name] for name in layer} == layer, (one["note"], number)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+LARGE = ("incidents",)
+
+
+@pytest.mark.parametrize("profile", [pytest.param(one, marks=pytest.mark.slow) if one in LARGE else one for one in PROFILES])
 def test_tables_agree_with_the_truth(profile: str, tmp_path: Path) -> None:
     made = generate(tmp_path / "made.pcap", Request(profile, seed=7, wanted=SMALL))
     options = Options(keylog=(str(made.keys),)) if made.keys else Options()

@@ -165,7 +165,11 @@ def test_what_was_forgotten_on_one_side_leaves_the_other_without_it(empty: Path,
     assert [(row["joined_by"], row["send_stream_id"]) for row in held(lake)] == [("none", None)]
 
 
-def test_contents_that_did_not_change_are_not_computed_again(empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("captured", ["whole", "cut within a frame"])
+def test_contents_that_did_not_change_are_not_computed_again(
+    captured: str, empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor are they where a capture ends within a frame: that is no hole."""
     lake, traffic = str(tmp_path), Traffic()
     start(empty, lake)
     for number in range(50):
@@ -180,6 +184,13 @@ def test_contents_that_did_not_change_are_not_computed_again(empty: Path, tmp_pa
         return compared(lake, parts, old, touched)
 
     monkeypatch.setattr(journeys, "_compared", counted)
+    if captured != "whole":
+        stream = traffic.rows["streams"][0]
+        stream["last_ns"] = Traffic.at(102)  # the connection goes on
+        traffic.rows["raw_frames"].append({
+            "stream_id": stream["stream_id"], "direction": "c2s", "stream_offset": 1 << 20, "length_octets": 9, "kind": "partial",
+            "first_ns": Traffic.at(102), "last_ns": Traffic.at(102),
+        })  # fmt: skip
     bring(lake, traffic.send(100, 7).got(101, 99))
     refresh(lake)
     assert seen == [2]
