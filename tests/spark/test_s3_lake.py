@@ -176,7 +176,7 @@ def test_a_lake_of_an_older_version_goes_on_there(places: Places, tmp_path: Path
         done = places.stompcap("repair", "--lake", str(lake))
         assert "nothing is lost" in done.stdout + done.stderr
     assert not went_on(places, there, here, second)
-    names = TABLES.keys() - {*OF_THE_RUN, "stream_state"}  # a state's octets name the batch that made it
+    names = TABLES.keys() - {*OF_THE_RUN, "stream_state"}  # octets of states differ, and what runs make of them does not
     assert {name for name in names if _said(there, name) != _said(str(here), name)} == set()
 
 
