@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stompcap.lake.open_rows import OpenRows
     from stompcap.lake.paths import DataFile
     from stompcap.options import Options
+    from stompcap.quality.ahead import Ahead
 
 COMMITS_AT_ONCE = 4
 
@@ -45,7 +46,8 @@ class Job:
             than a second.
         pace: says when incidents are due; of a run of its own they always are.
 
-    `written` are the files that it has committed under the names of batches.
+    `written` are the files that it has committed under the names of batches. `begin_reports` begins with the reports on files for the
+    validation behind, if there will be one; `reports` are these.
     """
 
     def __init__(
@@ -65,6 +67,8 @@ class Job:
         self.result = Result(uuid.uuid4().hex[:12], lake, began=time.monotonic() if began is None else began)
         self.pace = pace or Pace()
         self.written: list[DataFile] = []
+        self.reports: Ahead | None = None
+        self.begin_reports: Callable[[Sequence[DataFile]], Ahead] | None = None
         self._uninterrupted = uninterrupted
         self._commits: ExitStack | None = None
 

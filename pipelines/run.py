@@ -6,6 +6,7 @@ tables come out the same. Within a batch every table is committed under the batc
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from pipelines.ingest import ledger, silver
@@ -59,7 +60,9 @@ def execute(
             damage.demand_whole(job.lake)
             if moved := other_writers.take_out_open_rows(job.lake):
                 job.result.warnings.append(str(moved))
-            with logs.about(run_id=job.result.run_id, lake=job.lake):
+            with logs.about(run_id=job.result.run_id, lake=job.lake), ExitStack() as held:
+                if "validate" in stages:
+                    job.begin_reports = lambda files: held.enter_context(ahead.begun(job.lake, files))
                 logs.tell("run", "run begins", stages=list(stages))
                 result = _execute(job, stages, named, metric_tables, whole, wanted)
                 logs.tell("run", "run ends", status=result.status, seconds=result.seconds, rows=result.rows, captures=len(result.captures))
@@ -77,11 +80,10 @@ def _execute(
             _decode(job, alone=not in_one_pass)
         if "correlate" in stages:
             _correlate(job, alone=not in_one_pass)
-        with ahead.begun(job.lake, job.written if "validate" in stages else []) as reports:
-            if "metrics" in stages:
-                _metrics(job, metric_tables or gold.TABLES, alone=not in_one_pass)
-            if "validate" in stages:
-                validate(job, whole=whole, ahead=reports)
+        if "metrics" in stages:
+            _metrics(job, metric_tables or gold.TABLES, alone=not in_one_pass)
+        if "validate" in stages:
+            validate(job, whole=whole, ahead=job.reports)
     except StompcapError:
         job.result.status = "failed"
         raise
