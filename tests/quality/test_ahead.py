@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from pipelines.job import Job
+from pipelines.metrics import aggregates
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.paths import DataFile
+from stompcap.options import Options
 from stompcap.quality import ahead, report
+from stompcap.quality.ahead import Ahead
 from stompcap.quality.report import Asked
 from stompcap.tables import TABLES
 from tests.quality import lakes
-from tests.quality.faults import run
+from tests.quality.faults import no_spark, run
 
 AHEAD = ("streams", "raw_frames", "segments", "frames")
 
@@ -77,3 +82,14 @@ def test_a_file_that_cannot_be_read_fails_where_its_report_is_asked_for(tmp_path
     (lake / files[0].table / files[0].path).write_bytes(b"no Parquet")
     with ahead.begun(str(lake), files) as reports, pytest.raises(pa.ArrowInvalid, match="not a parquet file"):
         run(lake, ahead=reports)
+
+
+def test_a_run_begins_with_them_before_it_computes_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = lakes.write(tmp_path / "lake", lakes.tables())
+    job, begun = Job(no_spark, str(lake), Options()), list[Ahead | None]()
+    job.written = written(lake)
+    monkeypatch.setattr(aggregates, "refresh_all", lambda job, *_: begun.append(job.reports))
+    with ExitStack() as held:
+        job.begin_reports = lambda files: held.enter_context(ahead.begun(str(lake), files))
+        aggregates.aggregate(job, [], {})
+        assert [one and {table for table, _ in one.reports} for one in begun] == [set(AHEAD)]
