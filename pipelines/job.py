@@ -46,8 +46,7 @@ class Job:
             than a second.
         pace: says when incidents are due; of a run of its own they always are.
 
-    `written` are the files that it has committed under the names of batches. `begin_reports` begins with the reports on files for the
-    validation behind, if there will be one; `reports` are these.
+    `ahead` begins with the reports on what is committed, for the validation behind, if there will be one.
     """
 
     def __init__(
@@ -66,9 +65,7 @@ class Job:
         self.progress = progress or Progress()
         self.result = Result(uuid.uuid4().hex[:12], lake, began=time.monotonic() if began is None else began)
         self.pace = pace or Pace()
-        self.written: list[DataFile] = []
-        self.reports: Ahead | None = None
-        self.begin_reports: Callable[[Sequence[DataFile]], Ahead] | None = None
+        self.ahead: Ahead | None = None
         self._uninterrupted = uninterrupted
         self._commits: ExitStack | None = None
 
@@ -118,7 +115,6 @@ class Job:
         """
         lock.demand(self.lake)
         self.result.batches.append(batch)
-        self.written += files
         if self._commits is not None:
             self._commits.enter_context(self._uninterrupted())
             self._commits = None
@@ -135,6 +131,8 @@ class Job:
             for table, count in zip(tables, pool.map(commit, tables), strict=True):
                 if count:
                     rows[table] = rows.get(table, 0) + count
+        if self.ahead is not None:
+            self.ahead.begin(files)
 
     def refuse(self, problems: Sequence[Refused]) -> None:
         """Report what cannot be read. Captures among it get their row, and are examined again by the next run."""

@@ -6,7 +6,7 @@ tables come out the same. Within a batch every table is committed under the batc
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pipelines.ingest import ledger, silver
@@ -24,7 +24,7 @@ from stompcap.lake import damage, open_tables, other_writers
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import half_brought
 from stompcap.lake.paths import OPEN
-from stompcap.quality import ahead
+from stompcap.quality.ahead import Ahead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,9 +60,8 @@ def execute(
             damage.demand_whole(job.lake)
             if moved := other_writers.take_out_open_rows(job.lake):
                 job.result.warnings.append(str(moved))
-            with logs.about(run_id=job.result.run_id, lake=job.lake), ExitStack() as held:
-                if "validate" in stages:
-                    job.begin_reports = lambda files: held.enter_context(ahead.begun(job.lake, files))
+            with logs.about(run_id=job.result.run_id, lake=job.lake), closing(Ahead(job.lake)) as ahead:
+                job.ahead = ahead if "validate" in stages else None
                 logs.tell("run", "run begins", stages=list(stages))
                 result = _execute(job, stages, named, metric_tables, whole, wanted)
                 logs.tell("run", "run ends", status=result.status, seconds=result.seconds, rows=result.rows, captures=len(result.captures))
@@ -83,7 +82,7 @@ def _execute(
         if "metrics" in stages:
             _metrics(job, metric_tables or gold.TABLES, alone=not in_one_pass)
         if "validate" in stages:
-            validate(job, whole=whole, ahead=job.reports)
+            validate(job, whole=whole)
     except StompcapError:
         job.result.status = "failed"
         raise

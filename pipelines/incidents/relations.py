@@ -3,8 +3,6 @@
 DuckDB then knows how large each is. Most have fewer rows than it gives to a second core, so two queries at once are what keeps both busy.
 """
 
-
-
 from __future__ import annotations
 
 import re

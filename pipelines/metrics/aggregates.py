@@ -39,8 +39,6 @@ UNKNOWN = 1 << 62
 
 def aggregate(job: Job, batches: Sequence[str], written: dict[str, int], tables: Sequence[str] = gold.TABLES) -> None:
     """Bring the tables that sum up all sessions up to date, as the stage metrics; `written` are rows that it has written already."""
-    if job.begin_reports is not None:
-        job.reports = job.begin_reports(job.written)
     with job.stage("metrics", batches) as rows:
         rows.update(written)
         refresh_all(job, batches, rows, tables)

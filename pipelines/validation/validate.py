@@ -17,16 +17,15 @@ from stompcap.settings import Quality, Weight
 
 if TYPE_CHECKING:
     from pipelines.job import Job
-    from stompcap.quality.ahead import Ahead
 
 
-def validate(job: Job, *, whole: bool = False, ahead: Ahead | None = None) -> None:
+def validate(job: Job, *, whole: bool = False) -> None:
     """Check the lake against the expectations, if something of it is new or the `whole` is asked for, or if packets can grow too old.
 
     New is what a batch brought, any table with another version than the one that was judged last, whoever wrote it, and other suites of the
     user than those by which it was judged.
     Of a lake that is not asked for as a whole, only new files are read. Results go to quality_results and, where the lake is files, to a
-    page beside the tables. What did not hold fails until it does. `ahead` are reports on files that are there already.
+    page beside the tables. What did not hold fails until it does.
     """
     from stompcap.quality import GOES_ON, ONE_POINT, failure, last
 
@@ -36,7 +35,7 @@ def validate(job: Job, *, whole: bool = False, ahead: Ahead | None = None) -> No
     new = batches or versions.validated(job.lake) != versions.current(job.lake)
     new = new or versions.judged_suites(job.lake) != versions.suites(quality.suites)
     if whole or new or quality.newest_packet_s is not None:
-        results = _judge(job, batches, not whole, ahead)
+        results = _judge(job, batches, not whole)
         failed = [row for row in results if not row["success"]]
     else:
         results = weighed(last(job.lake), quality)
@@ -48,7 +47,7 @@ def validate(job: Job, *, whole: bool = False, ahead: Ahead | None = None) -> No
     job.result.data_docs = docs if results and (docs := data_docs(job.lake)) and os.path.exists(docs) else None
 
 
-def _judge(job: Job, batches: Sequence[str], new: bool, ahead: Ahead | None) -> list[dict[str, Any]]:
+def _judge(job: Job, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
     """The results of a validation, entered; batches that have been through all stages are done with."""
     from stompcap.quality import began_anew, user_suites, validate
     from stompcap.report.checks import write_checks
@@ -59,7 +58,7 @@ def _judge(job: Job, batches: Sequence[str], new: bool, ahead: Ahead | None) -> 
         run_id = job.result.run_id
         quality, before = job.options.settings.quality, versions.validated(job.lake)
         judged_versions = versions.current(job.lake) | {versions.SUITES: versions.suites(quality.suites)}
-        judged_tables = validate(job.spark, job.lake, run_id, new=new, quality=quality, ahead=ahead)
+        judged_tables = validate(job.spark, job.lake, run_id, new=new, quality=quality, ahead=job.ahead)
         made_again = figures.result(job.lake, run_id, job.spark, before if new else None)
         gone = versions.rows_gone(job.lake, run_id, before)
         noted = [capture_pairs.result(job.lake, run_id), killed_batches.result(job.lake, run_id)]

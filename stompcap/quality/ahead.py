@@ -5,10 +5,8 @@ Metrics are for the most part queries of DuckDB that leave a core idle; reports 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from stompcap.lake.paths import DataFile, location
 from stompcap.quality import clear_secrets
@@ -19,40 +17,34 @@ THREADS = 2
 """Threads that read beside the queries, each a row group."""
 
 
-@dataclass(frozen=True)
 class Ahead:
-    """Reports, made or being made, by table and name of the file; `asked` says what they are asked for."""
+    """The reports of one run, made or being made; `close` gives up those that nobody waited for."""
 
-    asked: Asked = field(default_factory=Asked)
-    reports: Mapping[Key, Future[list[Report]]] = field(default_factory=dict)
+    def __init__(self, lake: str) -> None:
+        self._lake = lake
+        self._asked = Asked()
+        self._made: dict[Key, Future[list[Report]]] = {}
+        self._pool = ThreadPoolExecutor(THREADS, "reports")
+
+    def begin(self, files: Sequence[DataFile]) -> None:
+        """Begin with the reports on files that were committed; not of more rows than threads read, for Spark makes these."""
+        if not files or sum(file.rows for file in files) > DRIVER_ROWS:
+            return
+        self._asked = Asked.of_lake(self._lake)
+        rows = {table: {file.path: file.rows for file in files if file.table == table} for table in self._asked.searched}
+        searched = {(table, name) for table, some in rows.items() for name in clear_secrets.chosen(some)}
+        for file in sorted(files, key=lambda file: file.rows, reverse=True):
+            key = file.table, file.path
+            task: Task = [(*key, f"{location(self._lake, file.table)}/{file.path}", key in searched)]
+            self._made[key] = self._pool.submit(reports, task, self._asked)
 
     def of(self, asked: Asked, files: Iterable[Key]) -> Iterator[Report]:
         """Those on some files, if they were asked for the same, when they are made; what failed is raised."""
-        if asked == self.asked:
+        if asked == self._asked:
             for key in files:
-                if key in self.reports:
-                    yield from self.reports[key].result()
+                if key in self._made:
+                    yield from self._made[key].result()
 
-
-@contextmanager
-def begun(lake: str, files: Sequence[DataFile]) -> Iterator[Ahead]:
-    """Begin with the reports on some files of a lake; those that nobody waited for by the end are given up.
-
-    Of more rows than threads of this process read, nothing is begun: Spark makes these reports.
-    """
-    if not files or sum(file.rows for file in files) > DRIVER_ROWS:
-        yield Ahead()
-        return
-    asked = Asked.of_lake(lake)
-    rows = {table: {file.path: file.rows for file in files if file.table == table} for table in asked.searched}
-    searched = {(table, name) for table, some in rows.items() for name in clear_secrets.chosen(some)}
-    pool = ThreadPoolExecutor(THREADS, "reports")
-    try:
-        made = {}
-        for file in sorted(files, key=lambda file: file.rows, reverse=True):
-            key = file.table, file.path
-            task: Task = [(*key, f"{location(lake, file.table)}/{file.path}", key in searched)]
-            made[key] = pool.submit(reports, task, asked)
-        yield Ahead(asked, made)
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    def close(self) -> None:
+        """End; what has not begun is not made."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

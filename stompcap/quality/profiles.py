@@ -98,7 +98,7 @@ class Found:
 
 def profiles(
     spark: Callable[[], SparkSession], locations: Mapping[str, str], asked: Asked, kept: Sequence[Block] = (), unique: Iterable[str] = (),
-    ahead: Callable[[Iterable[Key]], Iterable[Report]] = lambda _: (),
+    ahead: Callable[[Iterable[Key]], Iterable[Report]] | None = None,
 ) -> Found:
     """The profiles of the tables at `locations`.
 
@@ -116,7 +116,7 @@ def profiles(
         known = pa.chunked_array([one.names for one in mine], pa.string())
         fresh = there.filter(pc.invert(pc.is_in(there, value_set=known)))
         new.update({(name, file.name): file for file in (data_files.of(delta, among=fresh) if len(fresh) else ())})
-    made = list(ahead(new))
+    made = list(ahead(new)) if ahead else []
     lacking = new.keys() - {(one.table, one.file) for one in made}
     found.new = of_reports([*made, *_made({key: new[key] for key in lacking}, asked, spark)])
     for one in found.blocks:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,7 @@ def validate(
         module = pool.submit(_evaluation)
         before = kept.load(lake, names)
         known = before if new else kept.Kept(parts=before.parts, foreign=before.foreign)
-        found = profiles(spark, locations, asked, known.blocks, known.unique, lambda files: (ahead or Ahead()).of(asked, files))
+        found = profiles(spark, locations, asked, known.blocks, known.unique, partial(ahead.of, asked) if ahead else None)
         failing = _balanced(found, known, names, locations)
     unproved = {table for table, proof in proofs.items() if not all(found.sums[name].agree for name in proof)}
     suspects = {name: data_files.Files.of(name, found.profiles[name].shared) for name in names if found.profiles[name].shared}

@@ -13,26 +13,12 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from stompcap.quality import kept, report
+from stompcap.quality import kept
 from stompcap.settings import Quality
 from tests.quality import lakes
 from tests.quality.faults import BETWEEN, KEYS, failed, put, repeat, run
 
 NAMES = ["captures", "streams", "raw_frames", "segments", "receipts"]
-
-
-@pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The tables of the files that were read."""
-    found: list[str] = []
-    whole = report.report
-
-    def reading(table: Any, *rest: Any) -> Any:
-        found.append(table.name)
-        return whole(table, *rest)
-
-    monkeypatch.setattr(report, "report", reading)
-    return found
 
 
 def append(lake: Path, name: str, rows: pa.Table) -> None:
