@@ -15,6 +15,7 @@ from pipelines.incidents import end_events as ends
 from pipelines.incidents import leaps
 from pipelines.incidents import rule_events as rules
 from pipelines.incidents import silent_brokers as silent
+from pipelines.incidents import stalled_consumers as stalled
 from pipelines.incidents import transaction_events as transactions
 from pipelines.incidents import unread_events as unread
 from pipelines.incidents import wire_events as wire
@@ -94,7 +95,7 @@ def _of_traffic() -> dict[str, tuple[str, str, str]]:
         "instance_slow": (
             f"The same of one connection of a login that has several at a destination, against the best of the others in the same minute: {minutes.SLOWER} times, {_ms(minutes.SLOWER_US)} more, in {minutes.NEAR_MINUTES} minutes. It is named by its address, with the port where several share it", "critical", ""),
         "consumer_stalled": (
-            f"A consumer with messages in flight, which had settled some before, settled none for {consumers.STALLED_TIMES} times as long as it usually takes for one (view [`consumer_stalls`](tables.md)); it did not unsubscribe. Where {consumers.SKIPPED} messages in flight, and {_percent(consumers.SKIPPED_SHARE)} of them, came before others that it settled, it began with the first of them", f"critical; warning where nothing at all was captured for {_percent(consumers.WHOLE)} of it, as a clock may have leapt", ""),
+            f"A consumer with messages in flight, which had settled some before, settled none for {stalled.STALLED_TIMES} times as long as it usually takes for one (view [`consumer_stalls`](tables.md)); it did not unsubscribe. Where {stalled.SKIPPED} messages in flight, and {_percent(stalled.SKIPPED_SHARE)} of them, came before others that it settled, it began with the first of them", f"critical; warning where nothing at all was captured for {_percent(stalled.WHOLE)} of it, as a clock may have leapt", ""),
         "consumer_gone": ("The broker closed a consumer's connection because its heart-beats did not come; nothing was in flight, else it is stalled. It ends when the destination is subscribed to again", "critical", ""),
         "no_consumer": (
             f"{unread.UNREAD} messages were sent to a queue within {unread.UNREAD_MINUTES} minutes, and the lake has neither a SUBSCRIBE to it nor a MESSAGE of it; or a SUBSCRIBE, and still no MESSAGE (a selector may fit none of them), while the broker does not stand still; SENDs of sessions that got an ERROR do not count", "warning",

@@ -23,6 +23,7 @@ from pipelines.incidents import (
     instance_events,
     leaps,
     silent_brokers,
+    stalled_consumers,
     unread_events,
     who,
     wire_events,
@@ -41,7 +42,8 @@ AT_ONCE = 2
 
 RELATIONS: dict[str, str] = {
     **who.CTES, **leaps.CTES, "stops": end_events.STOPS, "idles": end_events.IDLES, **connection_events.CTES, **consumer_minutes.CTES,
-    **cut_events.CTES, **wire_events.CTES, **consumer_events.CTES, **instance_events.CTES, **destination_events.CTES, **unread_events.CTES,
+    **cut_events.CTES, **wire_events.CTES, **consumer_events.CTES, **stalled_consumers.CTES,
+    **instance_events.CTES, **destination_events.CTES, **unread_events.CTES,
     **silent_brokers.CTES,
 }  # fmt: skip
 """Each names none that stands behind it."""

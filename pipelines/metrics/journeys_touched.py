@@ -183,26 +183,31 @@ def _hours(found: Iterable[Mapping[str, datetime.datetime | None]]) -> Periods |
 
 def _take_waiting(
     lake: str, database: DuckDBPyConnection, take: Callable[[DuckDBPyConnection, str], None],
-    before: Mapping[str, datetime.datetime], hours: Sequence[pa.Array],
+    before: Mapping[str, int], hours: Sequence[pa.Array],
 ) -> None:
     """Note the SENDs whose horizon was not over and now is, and those for which it counts whether their destination has MESSAGEs.
 
     `before` is the latest packet of each source that there was.
     """
     now = _ends(open_tables.table(location(lake, "captures")))
-    moved = [(before[source] - HORIZON, end) for source, end in now.items() if source in before and end != before[source]]
+    moved = [(source, before[source], end_ns) for source, end_ns in now.items() if source in before and end_ns != before[source]]
+    spans = [(_time(min(was_ns, is_ns)) - HORIZON, _time(max(was_ns, is_ns))) for _, was_ns, is_ns in moved]
     changed = reduce(lambda one, other: pa.concat_arrays([one, other]), hours).unique()
     served = Touched(pa.table({}), Periods(changed, HOUR)).around(2)
     held = data_files.of(open_tables.table(location(lake, TABLE)), ["ts"])
-    query.show(database, TABLE, Files.of(TABLE, data_files.overlapping(held, ["ts"], [*moved, *served.ranges], served.timeless)))
-    waiting = f"SELECT {CONTENT.format('j')} AS content, j.ts FROM {TABLE} j WHERE j.message_stream_id IS NULL AND j.reason"
+    query.show(database, TABLE, Files.of(TABLE, data_files.overlapping(held, ["ts"], [*spans, *served.ranges], served.timeless)))
+    waiting = f"SELECT {CONTENT.format('j')} AS content, j.ts FROM {TABLE} j {{}} WHERE j.message_stream_id IS NULL AND "
     if moved:
-        take(database, f"{waiting} = 'not_yet'")
+        columns = zip(("source", "was_ns", "is_ns"), zip(*moved, strict=True), strict=True)
+        database.register("moved", pa.table({name: list(values) for name, values in columns}))
+        until = f"coalesce(j.effective_ns, j.send_ns) + {HORIZON_NS}"
+        take(database, waiting.format("JOIN moved m ON m.source = j.source") + f"({until} > m.was_ns) <> ({until} > m.is_ns)")
     names = f"SELECT destination_name FROM ({_differing('deliveries', OF_DELIVERIES)}) d"
-    take(database, f"{waiting} IN ('no_consumer', 'unknown') AND j.destination_name IN ({names}) AND {served.condition('j.ts')}")
+    take(database, waiting.format("") + f"j.reason IN ('no_consumer', 'unknown') AND j.destination_name IN ({names}) "
+                                        f"AND {served.condition('j.ts')}")  # fmt: skip
 
 
-def _ends_at(lake: str, version: int | None) -> dict[str, datetime.datetime] | None:
+def _ends_at(lake: str, version: int | None) -> dict[str, int] | None:
     """The latest packet of each source at a version of table captures; None where its log or its files are gone."""
     try:
         return _ends(open_tables.table(location(lake, "captures"), version))
@@ -210,12 +215,15 @@ def _ends_at(lake: str, version: int | None) -> dict[str, datetime.datetime] | N
         return None
 
 
-def _ends(captures: DeltaTable) -> dict[str, datetime.datetime]:
-    """The latest packet of each source."""
+def _ends(captures: DeltaTable) -> dict[str, int]:
+    """The latest packet of each source, in nanoseconds."""
     rows = captures.to_pyarrow_table(columns=["source", "last_ns"])
     found = rows.group_by("source").aggregate([("last_ns", "max")]).to_pylist()
-    begin = datetime.datetime.fromtimestamp(0, datetime.UTC)
-    return {row["source"]: begin + datetime.timedelta(microseconds=row["last_ns_max"] // 1000) for row in found if row["last_ns_max"]}
+    return {row["source"]: row["last_ns_max"] for row in found if row["last_ns_max"]}
+
+
+def _time(ns: int) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(0, datetime.UTC) + datetime.timedelta(microseconds=ns // 1000)
 
 
 def overlapping(table: DeltaTable, times: Sequence[str], hours: Periods) -> list[File]:

@@ -1,4 +1,4 @@
-"""What a consumer usually took before it stalled (`pipelines.incidents.consumer_events.USUAL`), against a definition written out."""
+"""What a consumer usually took before it stalled (`pipelines.incidents.stalled_consumers.USUAL`), against a definition written out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from pipelines.incidents.consumer_events import ACKNOWLEDGED_MINUTES, USUAL, USUAL_BEFORE
+from pipelines.incidents.stalled_consumers import ACKNOWLEDGED_MINUTES, USUAL, USUAL_AT_FIRST, USUAL_BEFORE
 
 MINUTE_NS = 60 * 10**9
 DAY_MINUTES = 1440
@@ -41,16 +41,17 @@ def asked(took: Took, begins_ns: list[int]) -> dict[int, float | None]:
     names = {"source": "s", "server_product": None, "destination_name": "/queue/q"}
     rows = [{**names, "subject": who, "minute": at_ns // MINUTE_NS, "delivered_ns": at_ns, "ack_latency_us": us}
             for who, taken in (("us", took), ("others", [(at_ns, 7 * us + 1) for at_ns, us in took])) for at_ns, us in taken]  # fmt: skip
-    holders = [{**names, "subject": "us", "stream_id": "x", "begin_ns": at_ns, "minute": at_ns // MINUTE_NS} for at_ns in begins_ns]
+    holders = [{**names, "subject": "us", "stream_id": "x", "subscription": "0", "begin_ns": at_ns, "minute": at_ns // MINUTE_NS} for at_ns in begins_ns]
     text = [(name, pa.string()) for name in ("source", "subject", "server_product", "destination_name")]
     with duckdb.connect() as database:
         database.register("acknowledged", pa.Table.from_pylist(
             rows, pa.schema([*text, ("minute", pa.int64()), ("delivered_ns", pa.int64()), ("ack_latency_us", pa.int64())])))  # fmt: skip
         database.register("holders", pa.Table.from_pylist(
-            holders, pa.schema([*text, ("stream_id", pa.string()), ("begin_ns", pa.int64()), ("minute", pa.int64())])))  # fmt: skip
-        for name, sql in (("acknowledged_minutes", ACKNOWLEDGED_MINUTES), ("usual_before", USUAL_BEFORE), ("usual", USUAL)):
+            holders, pa.schema([*text, ("stream_id", pa.string()), ("subscription", pa.string()), ("begin_ns", pa.int64()), ("minute", pa.int64())])))  # fmt: skip
+        for name, sql in (("acknowledged_minutes", ACKNOWLEDGED_MINUTES), ("usual_before", USUAL_BEFORE),
+                          ("usual_at_first", USUAL_AT_FIRST), ("usual", USUAL)):  # fmt: skip
             database.execute(f"CREATE TABLE {name} AS {sql}")
-        return dict(database.execute("SELECT begin_ns, coalesce(before_us, at_first_us) FROM usual").fetchall())
+        return dict(database.execute("SELECT begin_ns, usual_us FROM usual").fetchall())
 
 
 @pytest.mark.parametrize("seed", range(20))
