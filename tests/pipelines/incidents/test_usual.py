@@ -41,13 +41,15 @@ def asked(took: Took, begins_ns: list[int]) -> dict[int, float | None]:
     names = {"source": "s", "server_product": None, "destination_name": "/queue/q"}
     rows = [{**names, "subject": who, "minute": at_ns // MINUTE_NS, "delivered_ns": at_ns, "ack_latency_us": us}
             for who, taken in (("us", took), ("others", [(at_ns, 7 * us + 1) for at_ns, us in took])) for at_ns, us in taken]  # fmt: skip
-    holders = [{**names, "subject": "us", "stream_id": "x", "subscription": "0", "begin_ns": at_ns, "minute": at_ns // MINUTE_NS} for at_ns in begins_ns]
+    pause = {**names, "subject": "us", "stream_id": "x", "subscription": "0"}
+    holders = [{**pause, "begin_ns": at_ns, "minute": at_ns // MINUTE_NS} for at_ns in begins_ns]
     text = [(name, pa.string()) for name in ("source", "subject", "server_product", "destination_name")]
     with duckdb.connect() as database:
         database.register("acknowledged", pa.Table.from_pylist(
             rows, pa.schema([*text, ("minute", pa.int64()), ("delivered_ns", pa.int64()), ("ack_latency_us", pa.int64())])))  # fmt: skip
         database.register("holders", pa.Table.from_pylist(
-            holders, pa.schema([*text, ("stream_id", pa.string()), ("subscription", pa.string()), ("begin_ns", pa.int64()), ("minute", pa.int64())])))  # fmt: skip
+            holders, pa.schema([*text, ("stream_id", pa.string()), ("subscription", pa.string()), ("begin_ns", pa.int64()),
+                                ("minute", pa.int64())])))  # fmt: skip
         for name, sql in (("acknowledged_minutes", ACKNOWLEDGED_MINUTES), ("usual_before", USUAL_BEFORE),
                           ("usual_at_first", USUAL_AT_FIRST), ("usual", USUAL)):  # fmt: skip
             database.execute(f"CREATE TABLE {name} AS {sql}")
