@@ -1,7 +1,7 @@
 """Flows step by step: what their connections leave undecided in one step is taken up in the next.
 
 Of a connection that goes on only those segments are held that brought octets of no row yet, or that come with later rows. The protocol
-of a connection is detected when CONNECT was answered, or a block after its first octets were settled, so that the answer to them is there
+of a connection is detected when CONNECT was answered, or a block after its first octets were final, so that the answer to them is there
 too, or when as many octets were examined as are: then it stands. Until then the headers of its segments are held, and none of its octets.
 
 Where captures to come may go on with the flow, its connections are given out as they stand, and what they had left undecided before is
@@ -31,7 +31,7 @@ from stompcap.codes import ROLE_CLIENT, ROLE_EOLS, ROLE_OTHER, ROLE_SERVER, ROLE
 from stompcap.columns import I8, Bools, Octets, column
 from stompcap.stomp.grammar import CONNECTED
 from stompcap.tcp.keep_alives import without_keep_alives
-from stompcap.tcp.machine import Settled
+from stompcap.tcp.machine import Step
 from stompcap.transport import detect, proxy
 from stompcap.transport.state import Stack
 from stompcap.transport.stretches import NO_STRETCHES, Stretches
@@ -79,7 +79,7 @@ class Flows:
         self.as_they_stand: AsTheyStand | None = None
         """What the last steps told, if the flows stay open behind them."""
 
-    def parts(self, each: Mapping[int, Settled], *, stay_open: bool = False) -> Iterator[Part]:
+    def parts(self, each: Mapping[int, Step], *, stay_open: bool = False) -> Iterator[Part]:
         """The rows that a step of each flow makes final; where the flows `stay_open` behind their last packets, all rows as they stand."""
         if not each:
             return
@@ -184,7 +184,7 @@ def _connected(window: Window) -> Bools:
 def _going(step: Steps, together: Together, listing: Listing, resumed: dict[int, Resumed | None]) -> dict[int, Going]:
     """The connections that have no end yet, or that began earlier."""
     found, came, upto = step.reassembly, together.carried.stretches, step.reassembly.ordered + 1
-    partly = together.number[came.row] >= step.unsettled[came.stream]  # more may come of the octets of these packets
+    partly = together.number[came.row] >= step.pending[came.stream]  # more may come of the octets of these packets
     np.minimum.at(upto, came.stream[partly], listing.order[came.row[partly]])
     idle = np.ones((len(found.streams), 2), np.bool_)
     idle[found.extents.stream, found.extents.side] = False

@@ -81,7 +81,7 @@ class StatefulFlows:
         over = [flow for flow in self._members if flow.number not in goes_on]
         yield from self.flows.parts({flow.number: flow.machine.finish() for flow in over})
         if self.task.options.overlap == "first":  # else another copy of an octet may come, which wins
-            yield from self.flows.parts({number: flow.machine.settle() for number, flow in goes_on.items()})
+            yield from self.flows.parts({number: flow.machine.finalise() for number, flow in goes_on.items()})
         yield from self._as_they_stand(goes_on)
 
     def _as_they_stand(self, goes_on: Mapping[int, _Flow]) -> Iterator[Part]:

@@ -14,7 +14,7 @@ from stompcap.capture.files import Source
 from stompcap.options import Options
 from stompcap.stomp import secret_header_names
 from stompcap.tcp.capture_points import CapturePoints
-from stompcap.tcp.settle import BLOCK
+from stompcap.tcp.finality import BLOCK
 from stompcap.transport.keys import KeyLog
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Task:
     """One batch of captures: `captures` are path and id by rank, `window` the octets held at a time.
 
-    `spilled` gives the payload that segments carried, where it was spilled. `block` counts the packets of a flow after which settled
-    octets are final (stompcap.tcp.settle). `now_ns` is the latest capture time of their source, by which flows are open or over; without
+    `spilled` gives the payload that segments carried, where it was spilled. `block` counts the packets of a flow after which
+    octets are final (stompcap.tcp.finality). `now_ns` is the latest capture time of their source, by which flows are open or over; without
     it all are over. `analyser` takes the sessions, and gives the states of those that go on: without one, flows of many packets do not.
     `before` are the ids of those that the run before had, in the order that they had then; `captures` by rank say that themselves.
     `superseded`: a run with later captures has gone on with flows of many packets already, and their rows are left out. `passcodes` are

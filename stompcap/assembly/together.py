@@ -15,7 +15,7 @@ from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools
 from stompcap.tcp import join
 from stompcap.tcp.join import end_to_end
-from stompcap.tcp.machine import Settled
+from stompcap.tcp.machine import Step
 from stompcap.tcp.results import Extents, Reassembly, ZeroWindows
 from stompcap.transport import plain
 from stompcap.transport.carried import Carried
@@ -31,19 +31,19 @@ from stompcap.wire_order import END
 class Steps:
     """A step of each of some flows, one behind the other: their streams, their rows, and the numbers of their packets.
 
-    `streams` are named by flow and number in it. Numbers of packets of one flow lie APART from those of the next. Else as in Settled.
+    `streams` are named by flow and number in it. Numbers of packets of one flow lie APART from those of the next. Else as in Step.
     """
 
     streams: list[tuple[int, int]]
     reassembly: Reassembly
     segments: pa.Table
     number: I64
-    unsettled: I64
+    pending: I64
     lasting: ZeroWindows
     full: Bools
 
     @staticmethod
-    def of(steps: Mapping[int, Settled]) -> Steps:
+    def of(steps: Mapping[int, Step]) -> Steps:
         """Those of flows, by their numbers."""
         found, row, streams = [], 0, list[tuple[int, int]]()
         for flow, step in steps.items():
@@ -55,7 +55,7 @@ class Steps:
             found.append(
                 Steps(
                     keys, replace(moved, clock_steps=replace(moved.clock_steps, place=place)), step.segments, step.number + flow * APART,
-                    step.unsettled + flow * APART, lasting, np.full(len(keys), step.full),
+                    step.pending + flow * APART, lasting, np.full(len(keys), step.full),
                 )
             )  # fmt: skip
             row += rows

@@ -46,7 +46,7 @@ class Underway:
     missing: I64 = field(default_factory=lambda: np.zeros(2, np.int64))
     layers: Stack = ()
     waited: bool = True
-    """Whether a block has come since its first octets were settled."""
+    """Whether a block has come since its first octets were final."""
 
     given: I64 = field(default_factory=lambda: np.full(2, -1))
     """How many octets of each side its layers have given; -1 where TCP carries STOMP itself, or the layers begin again."""

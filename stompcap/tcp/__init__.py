@@ -3,7 +3,7 @@
 from stompcap.tcp.connections import ByteStream, Connection, reassemble
 from stompcap.tcp.flows import WIRE_ORDER, as_they_crossed
 from stompcap.tcp.history import history_for
-from stompcap.tcp.machine import Reassembler, Settled
+from stompcap.tcp.machine import Reassembler, Step
 from stompcap.tcp.octets import count_conflicts, gather
 from stompcap.tcp.reassembly import reassemble_columns
 from stompcap.tcp.results import Extents, Reassembly, Streams
@@ -15,7 +15,7 @@ __all__ = [
     "Extents",
     "Reassembler",
     "Reassembly",
-    "Settled",
+    "Step",
     "Streams",
     "as_they_crossed",
     "count_conflicts",

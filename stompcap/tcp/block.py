@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stompcap.capture.segment_columns import STEPPED
 from stompcap.columns import I32, I64, U8, Bools, column
-from stompcap.tcp import settle as t
+from stompcap.tcp import finality as t
 from stompcap.tcp import state as s
 from stompcap.tcp.acknowledged import NOT_YET, note_acknowledged
 from stompcap.tcp.assign import Assigned, Segments, assign
@@ -64,7 +64,7 @@ def nothing_carried() -> Carried:
 def reassemble_block(
     segments: pa.Table, before: Carried, number: I64, source: str, block: t.Block, idle_ns: int = IDLE_NS
 ) -> tuple[Reassembly, Carried, Bools]:
-    """Reassemble rows as far as the block settles them: (results, state to carry on, which rows are needed again).
+    """Reassemble rows as far as they are final with the block: (results, state to carry on, which rows are needed again).
 
     `segments`: the rows that `before` still needs, then the new ones; `number` counts packets of the flow. Several
     flows may be passed together if nothing is carried.

@@ -17,7 +17,7 @@ import numpy as np
 from stompcap.capture.integers import Int
 from stompcap.columns import I64, U8
 from stompcap.kernel import allocating, inline
-from stompcap.tcp import settle as t
+from stompcap.tcp import finality as t
 from stompcap.tcp import state as s
 from stompcap.tcp.layout import BEGIN, CUT_OFF, PIECE_ROW, SORT
 from stompcap.tcp.state import State
@@ -41,7 +41,7 @@ class BlockSegments(NamedTuple):
 
 
 class Laid(NamedTuple):
-    """One side of a connection, laid out: its rows, its pieces by position, of which so many are believed, and how far it is settled.
+    """One side of a connection, laid out: its rows, its pieces by position, of which so many are believed, and up to where it is final.
 
     `edge` is how far they go on without a hole, `reach` how far they go at all.
     """
@@ -93,9 +93,9 @@ def has_arrived(state: State, stream: Int, other: Laid, side: Int, heard: Int) -
 def interleave(
     state: State, stream: Int, sides: tuple[Laid, Laid], segments: BlockSegments, block: t.Block, done: bool
 ) -> tuple[tuple[I64, I64], I64]:
-    """Number the pieces of both sides in wire order, behind those before; also returns how far each side is numbered, thus settled.
+    """Number the pieces of both sides in wire order, behind those before; also returns how far each side is numbered, thus final.
 
-    A piece gets its number only when all that may stand before it is settled, unless it has waited for that too long. Between blocks it
+    A piece gets its number only when all that may stand before it is final, unless it has waited for that too long. Between blocks it
     waits for all octets that its sender had received.
     """
     ts_ns, _, marks, _, _, number, heard, born, _, _ = segments

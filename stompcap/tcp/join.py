@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 
-from stompcap.tcp.machine import Settled
+from stompcap.tcp.machine import Step
 from stompcap.tcp.results import Extents, Reassembly, ZeroWindows
 
 Columns = TypeVar("Columns")
@@ -46,7 +46,7 @@ def flows(parts: Sequence[Reassembly], rows: Sequence[int]) -> Reassembly:
     return end_to_end(moved)
 
 
-def blocks(steps: Iterable[Settled]) -> Reassembly:
+def blocks(steps: Iterable[Step]) -> Reassembly:
     """Results of all blocks of one flow, as if it had been one block: its rows count from the flow's first. Their segments are released."""
     parts, late = [], []
     for step in steps:

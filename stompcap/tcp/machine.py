@@ -1,11 +1,11 @@
-"""The reassembler as a state machine: a flow's segments go in, in wire order and in pieces of any size; settled streams come out.
+"""The reassembler as a state machine: segments of a flow go in, in wire order and cut anyhow; streams come out as far as they are final.
 
 It keeps the packets of at most one block that is not yet full, the few rows before it that are still undecided, and a few numbers per
 connection. All of it can be saved between any two pieces. The output does not depend on how the input was cut, but for counters of
-octets that came again: `settle` makes octets final that both sides have left behind, and copies of them are compared with none.
+octets that came again: `finalise` makes octets final that both sides have left behind, and copies of them are compared with none.
 
 Where a flow was silent for so long that none of its connections goes on (stompcap.tcp.idle), it begins anew, and so does its
-block: what comes behind the silence is settled as if nothing had been before it.
+block: what comes behind the silence is read as if nothing had been before it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from stompcap.columns import I64, Bools, column
 from stompcap.options import OVERLAPS, one_of
 from stompcap.tcp.block import NONE_ENDED, Carried, nothing_carried, reassemble_block, zero_windows
 from stompcap.tcp.copies import filled, memory_of
+from stompcap.tcp.finality import BLOCK, Block
 from stompcap.tcp.idle import IDLE_NS, LINGER_NS, may_go_on
 from stompcap.tcp.results import Reassembly, ZeroWindows
-from stompcap.tcp.settle import BLOCK, Block
 from stompcap.tcp.state import AFTER_IDLE, FIRST_CAPTURE, LATEST_CAPTURE
 
 
@@ -36,14 +36,14 @@ def demand_policy(overlap: str) -> None:
 
 
 @dataclass(frozen=True)
-class Settled:
+class Step:
     """The results of one block of a flow.
 
     Rows in `reassembly` are rows of `segments`: first `held` rows that were still undecided, then the block's own.
     `number` counts them from the flow's first packet. Connections are those that may still go on, or ended with this block; the first
     of them is number `first` of the flow. Offsets of a side ascend from one block to the next.
 
-    Per connection, `unsettled` is the number of the earliest packet of which octets may still be settled: later results come from it or
+    Per connection, `pending` is the number of the earliest packet of which octets may still become final: later results come from it or
     from packets behind it. `lasting` are stalls that have not ended, up to the latest packet.
     """
 
@@ -52,7 +52,7 @@ class Settled:
     number: I64
     held: int
     first: int
-    unsettled: I64
+    pending: I64
     lasting: ZeroWindows
     full: bool
     """Whether it is a full block, or the end of the flow."""
@@ -82,7 +82,7 @@ class Reassembler:
         self._held = SEGMENTS.empty_table()
         self._waiting = SEGMENTS.empty_table()
         self._seen = 0
-        self._of_block = 0  # packets of the block that were settled as far as they could be before it was full
+        self._of_block = 0  # packets of the block that `finalise` was called behind, before it was full
         self._last_ns = -1  # of all packets since the flow began or began anew; -1 where there are none
         self._after_silence = False
 
@@ -91,7 +91,7 @@ class Reassembler:
         """The time of the flow's latest packet."""
         return self._last_ns
 
-    def feed(self, segments: pa.Table) -> Iterator[Settled]:
+    def feed(self, segments: pa.Table) -> Iterator[Step]:
         """Take more rows of the flow (SEGMENTS, in wire order); gives each block that is full."""
         ts_ns = column(segments, "ts_ns")
         latest = np.maximum.accumulate(np.append(self._last_ns, ts_ns))
@@ -104,12 +104,12 @@ class Reassembler:
                 self._begin_anew()
         yield from self._take(segments.slice(begin))
 
-    def finish(self) -> Settled:
-        """Settle the rest: the flow has ended."""
+    def finish(self) -> Step:
+        """Make the rest final: the flow has ended."""
         return self._step(final=True)
 
-    def settle(self) -> Settled:
-        """Settle what both sides of a connection have left behind, so that little is left to be saved."""
+    def finalise(self) -> Step:
+        """Make final what both sides of a connection have left behind, so that little is left to be saved."""
         of_block = self._of_block + self._waiting.num_rows
         step = self._step(full=False)
         self._of_block = of_block
@@ -141,7 +141,7 @@ class Reassembler:
                 machine._carried.state[:, at] = np.where(rank >= 0, ranks[rank], rank)
         return machine
 
-    def _take(self, segments: pa.Table) -> Iterator[Settled]:
+    def _take(self, segments: pa.Table) -> Iterator[Step]:
         """Take rows between which the flow does not begin anew."""
         if not segments.num_rows:
             return
@@ -171,7 +171,7 @@ class Reassembler:
         found = reassemble_block(segments, self._carried, number, self.source, block, self.idle_ns)
         return segments, number, found
 
-    def _step(self, *, full: bool = True, final: bool = False) -> Settled:
+    def _step(self, *, full: bool = True, final: bool = False) -> Step:
         before, held, gone = self._carried, self._held.num_rows, self._carried.gone
         segments, number, (found, after, kept) = self._reassembled(full=full, final=final)
         if self._after_silence and not len(before.state) and len(found.streams):
@@ -182,7 +182,7 @@ class Reassembler:
         self._seen += len(number)
         self._of_block = 0
         over = after.gone - gone
-        unsettled = np.full(len(found.streams), self._seen)
-        np.minimum.at(unsettled, over + after.stream_of, after.number)
+        pending = np.full(len(found.streams), self._seen)
+        np.minimum.at(pending, over + after.stream_of, after.number)
         lasting = zero_windows(after.state, np.ones(len(after.state), np.bool_), NONE_ENDED, over)
-        return Settled(found, segments, np.concatenate((before.number, number)), held, gone, unsettled, lasting, full)
+        return Step(found, segments, np.concatenate((before.number, number)), held, gone, pending, lasting, full)

@@ -23,8 +23,8 @@ from stompcap.capture.segment_columns import ACK, RST, SYN
 from stompcap.columns import I64, Bools
 from stompcap.kernel import allocating, inline, kernel
 from stompcap.tcp.capture_sequences import UNSEEN, Rows, apart, brings, sequences, size_of, stepped
+from stompcap.tcp.finality import BLOCK
 from stompcap.tcp.idle import LINGER_NS
-from stompcap.tcp.settle import BLOCK
 from stompcap.tcp.state import CLOSE_BY
 
 NEVER = 1 << 62

@@ -11,7 +11,7 @@ import pyarrow as pa
 from stompcap import codes
 from stompcap.capture.outer import keyed_ids
 from stompcap.columns import I8, I32, I64, U8, Bools
-from stompcap.tcp import settle as t
+from stompcap.tcp import finality as t
 from stompcap.tcp import state as s
 from stompcap.tcp.history import spell
 from stompcap.tcp.results import Sides, Streams

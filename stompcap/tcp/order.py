@@ -1,4 +1,4 @@
-"""From positions to streams: which octets of which segments make up each side of a connection, as far as it is settled."""
+"""From positions to streams: which octets of which segments make up each side of a connection, as far as it is final."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from stompcap.capture.integers import Int
 from stompcap.columns import I32, I64, U8
 from stompcap.kernel import allocating, kernel
-from stompcap.tcp import settle as t
+from stompcap.tcp import finality as t
 from stompcap.tcp import state as s
 from stompcap.tcp.copies import COPY_NS
 from stompcap.tcp.idle import RECENT
@@ -121,7 +121,7 @@ def count_late(
     ts_ns: I64,
     late: U8,
 ) -> None:
-    """Count octets that came after they were settled; marks those that cannot be copies."""
+    """Count octets that came after they were final; marks those that cannot be copies."""
     for i in range(len(rows) - 1, -1, -1):
         row = rows[i]
         if row < held:
@@ -129,11 +129,11 @@ def count_late(
         octets = min(position[row] + captured[row], tally[t.CUT]) - max(position[row], tally[t.BASE])
         if octets > 0 and not marks[row] & s.COPY:
             tally[t.AGAIN] += octets
-            late[row] = ts_ns[row] > tally[t.SETTLED_NS] + COPY_NS
+            late[row] = ts_ns[row] > tally[t.FINAL_NS] + COPY_NS
 
 
 class Side(NamedTuple):
-    """One side of a connection: where its stream begins, and how far it is settled now."""
+    """One side of a connection: where its stream begins, and up to where it is final now."""
 
     stream: Int
     side: Int
@@ -143,7 +143,7 @@ class Side(NamedTuple):
 
 @allocating
 def put_extents(extents: I64, n: Int, of: Side, pieces: I64, wire_orders: I64, tally: I64, position: I64, marks: U8) -> tuple[I64, Int]:
-    """Append the pieces that are settled, and count their octets; returns the extents and how many there are now."""
+    """Append the pieces that are final, and count their octets; returns the extents and how many there are now."""
     for p in range(len(pieces)):
         row, begin, length = pieces[p, PIECE_ROW], pieces[p, BEGIN], pieces[p, END] - pieces[p, BEGIN]
         if begin >= of.cut:
@@ -162,7 +162,7 @@ def put_extents(extents: I64, n: Int, of: Side, pieces: I64, wire_orders: I64, t
 
 @allocating
 def put_overlaps(overlaps: I64, n: Int, of: Side, losses: I64, tally: I64, position: I64) -> tuple[I64, Int]:
-    """Append the settled octets that lost to other segments, as `put_extents`."""
+    """Append the final octets that lost to other segments, as `put_extents`."""
     for p in range(len(losses)):
         row, begin, end = losses[p, PIECE_ROW], losses[p, BEGIN], min(losses[p, END], of.cut)
         if losses[p, SORT] == CUT_OFF or begin >= end:
@@ -178,7 +178,7 @@ def put_overlaps(overlaps: I64, n: Int, of: Side, losses: I64, tally: I64, posit
 def lay_out(
     state: State, tally: I64, stream: Int, side: Int, mine: I64, held: Int, segments: BlockSegments, block: t.Block, done: bool
 ) -> Laid:
-    """Lay out one side, and settle it as far as its own octets tell."""
+    """Lay out one side, and say up to where it is final as far as its own octets tell."""
     ts_ns, position, marks, wire, captured, number, _, _, _, late = segments
     edge_before, reach_before = tally[t.EDGE], tally[t.REACH]
     base, limit = bounds(state, tally, stream, side, mine, position)
@@ -203,7 +203,7 @@ def lay_out(
         for p in range(believed, len(pieces)):
             tally[t.STRAYED] += pieces[p, END] - pieces[p, BEGIN]
     elif block.full:
-        cut = t.settle(tally, pieces, believed, low, reach, t.came_behind(mine, number, block.begin, position, edge, reach))
+        cut = t.final_until(tally, pieces, believed, low, reach, t.came_behind(mine, number, block.begin, position, edge, reach))
     else:
         at = s.SIDES + side * s.WIDTH
         heard = not block.last_wins and state[stream, at + s.ACK_SEEN]
@@ -216,7 +216,7 @@ def hand_on(
     state: State, stream: Int, held: Int, sides: tuple[Laid, Laid], segments: BlockSegments, block: t.Block, done: bool, extents: I64,
     n: Int, overlaps: I64, lost: Int,
 ) -> tuple[I64, Int, I64, Int]:  # fmt: skip
-    """Number both sides in wire order, and append what is settled of them."""
+    """Number both sides in wire order, and append what is final of them."""
     _, position, marks, wire, _, _, _, born, keep, _ = segments
     wire_orders, cuts = interleave(state, stream, sides, segments, block, done)
     for side in range(2):
@@ -232,7 +232,7 @@ def hand_on(
             continue
         if cut > one.low or tally[t.BASED] or one.quiet:
             tally[t.BASED], tally[t.BASE], tally[t.CUT], tally[t.OCTETS] = 1, one.base, cut, cut - one.base
-            tally[t.SETTLED_NS] = state[stream, s.LAST_NS]
+            tally[t.FINAL_NS] = state[stream, s.LAST_NS]
             state[stream, s.HANDED_ON] = 1
         if block.full and cut < one.cut:
             tally[t.EDGE], tally[t.REACH] = one.edge_before, one.reach_before  # as it was: it is examined again
@@ -243,12 +243,12 @@ def hand_on(
 
 @allocating
 def order(state: State, tallies: I64, starts: I64, rows: I64, held: Int, segments: BlockSegments, block: t.Block) -> tuple[I64, I64]:
-    """Extents and overlaps of all sides, up to where each is settled: to its end if the block is `final`.
+    """Extents and overlaps of all sides, up to where each is final: to its end if the block is `final`.
 
     `extents` and `overlaps` have a row each of stream, side, offset, length, row, octets of the segment's payload
     to skip, and the number in wire order; extents are sorted and do not overlap. `tallies` has a row per side (2 * stream + side) and is
-    carried on, as are the rows marked in `keep`; the first `held` rows were kept before. `late` marks segments that brought settled octets
-    again.
+    carried on, as are the rows marked in `keep`; the first `held` rows were kept before. `late` marks segments that brought octets again
+    that were final.
     """
     streams = len(state)
     extents, overlaps = np.empty((len(rows) + 16, 7), np.int64), np.empty((16, 7), np.int64)

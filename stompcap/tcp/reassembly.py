@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from stompcap.columns import column
 from stompcap.tcp import join
 from stompcap.tcp.block import nothing_carried, reassemble_block
+from stompcap.tcp.finality import BLOCK, Block
 from stompcap.tcp.idle import IDLE_NS
-from stompcap.tcp.machine import Reassembler, Settled, demand_policy
+from stompcap.tcp.machine import Reassembler, Step, demand_policy
 from stompcap.tcp.results import Reassembly
-from stompcap.tcp.settle import BLOCK, Block
 
 
 def reassemble_columns(
@@ -28,8 +28,8 @@ def reassemble_columns(
 
     `segments`: rows of the SEGMENTS schema, sorted by flow, endpoints, capture and packet, so that a flow's rows
     are adjacent and in wire order. `overlap`: whether the `first` or the `last` captured octets are kept where copies
-    differ; counters and times are those of the octets kept. `block`: packets of a flow after which settled octets are final
-    (stompcap.tcp.settle). After a silence of more than `idle_ns` a flow goes on as another connection.
+    differ; counters and times are those of the octets kept. `block`: packets of a flow after which octets are final
+    (stompcap.tcp.finality). After a silence of more than `idle_ns` a flow goes on as another connection.
     """
     demand_policy(overlap)
     edges = _cuts(segments, block)
@@ -62,7 +62,7 @@ def _whole(segments: pa.Table, source: str, overlap: str, block: int, idle_ns: i
     return join.blocks(_steps(Reassembler(source, overlap, block, idle_ns), segments))
 
 
-def _steps(machine: Reassembler, segments: pa.Table) -> Iterator[Settled]:
-    """All blocks of one flow, settled."""
+def _steps(machine: Reassembler, segments: pa.Table) -> Iterator[Step]:
+    """All blocks of one flow."""
     yield from machine.feed(segments)
     yield machine.finish()

@@ -12,7 +12,7 @@ import pyarrow as pa
 from stompcap.columns import column
 from stompcap.tcp.flows import as_they_crossed, by_flow, mapped
 from stompcap.tcp.join import end_to_end
-from stompcap.tcp.machine import Reassembler, Settled
+from stompcap.tcp.machine import Reassembler, Step
 from stompcap.tcp.piece_spill import PieceSpill
 from stompcap.tcp.pieces import edges_of, incarnations, pieces_of, rows_of
 from stompcap.tcp.reassembly import reassemble_columns
@@ -52,7 +52,7 @@ def _of_one_flow(batches: Iterable[pa.Table], source: str, overlap: str, folder:
     machine, spill = Reassembler(source, overlap), PieceSpill(folder)
     streams: list[Streams] = []
 
-    def steps() -> Iterator[Settled]:
+    def steps() -> Iterator[Step]:
         for batch in batches:
             yield from machine.feed(batch)
         yield machine.finish()

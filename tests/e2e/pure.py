@@ -16,7 +16,7 @@ from stompcap.assembly.windows import WINDOW
 from stompcap.capture.ranking import ranked
 from stompcap.options import Options
 from stompcap.tcp import WIRE_ORDER
-from stompcap.tcp.settle import BLOCK
+from stompcap.tcp.finality import BLOCK
 from tests.e2e.truth import captures
 
 

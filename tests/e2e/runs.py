@@ -18,7 +18,7 @@ from stompcap.capture.ranking import ranked
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from stompcap.tcp import WIRE_ORDER
-from stompcap.tcp.settle import BLOCK
+from stompcap.tcp.finality import BLOCK
 
 LINEAGE = ("batch_id", "run_id", "source", "first_capture_id", "first_packet", "last_capture_id", "last_packet", "capture_id", "packet",
            "packets")  # fmt: skip

@@ -13,7 +13,7 @@ from scapy.layers.inet import IP, TCP
 
 from stompcap.assembly.resume.open_flows import FEW_PACKETS
 from stompcap.options import Options
-from stompcap.tcp.settle import BLOCK
+from stompcap.tcp.finality import BLOCK
 from tests.capture.packaging import Frame, pcap
 from tests.e2e.cutting import cut
 from tests.e2e.runs import Lake

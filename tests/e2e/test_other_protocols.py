@@ -16,7 +16,7 @@ from scapy.layers.inet import IP, TCP
 
 from stompcap.options import STOMP_PORTS, Options
 from stompcap.stomp.grammar import NAMES
-from stompcap.tcp.settle import BLOCK
+from stompcap.tcp.finality import BLOCK
 from tests.capture.packaging import Frame, pcap
 from tests.e2e.runs import Lake
 from tests.e2e.spoken import CLIENT, SECRET, SERVER, SPOKEN, USUAL_PORT

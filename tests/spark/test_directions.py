@@ -14,7 +14,7 @@ from pipelines.result import Result
 from pipelines.run import execute
 from stompcap.lake import tables as lakes
 from stompcap.options import Options
-from stompcap.tcp.settle import BLOCK
+from stompcap.tcp.finality import BLOCK
 from tests.mangler.shapes import recorded, to_server, written
 from tests.spark.test_reprocess import CAPTURE, LATER, WITHOUT_VALIDATION, parts, rows_of
 

@@ -80,8 +80,8 @@ def test_it_is_the_same_block_by_block(name: str, block: int) -> None:
     whole, blocks = reassemble_columns(segments, "tap"), reassemble_columns(segments, "tap", block=block)
     kept = np.intersect1d(whole.extents.row, blocks.extents.row)
     assert len(kept) > len(whole.extents) * 0.9
-    settled = blocks.acked_ns[kept] >= 0  # a block of one packet is settled before any acknowledgement
-    assert (blocks.acked_ns[kept] == whole.acked_ns[kept])[settled].all()
+    certain = blocks.acked_ns[kept] >= 0  # a block of one packet is final before any acknowledgement
+    assert (blocks.acked_ns[kept] == whole.acked_ns[kept])[certain].all()
 
 
 HANDSHAKES = {  # milliseconds from SYN to SYN-ACK, and from there to its acknowledgement

@@ -233,7 +233,7 @@ def test_large_and_small_flows_together():
     assert same(reassemble_columns(pa.concat_tables(alike), "s", "first", 100), together)
 
 
-def test_octets_that_come_after_they_were_settled():
+def test_octets_that_come_after_they_were_final():
     """Above a hole given up: not taken in, counted as sent again, and a stall where they are later than copies of a packet."""
     packets = [(1, 99, 0, SYN, 9, b"", 0, 1, 0.0)]
     packets += [(1, 100 + 2 * i, 0, ACK, 9, b"%02d" % i, 9, i + 2, 10.0 * i) for i in range(40) if i != 5]

@@ -31,7 +31,7 @@ from stompcap.session import state as session_state
 from stompcap.stomp import delimiter_io as delimiter
 from stompcap.stomp import grammar
 from stompcap.tables import TABLES, words
-from stompcap.tcp import copies, history, settle
+from stompcap.tcp import copies, finality, history
 from stompcap.tcp import state as connection
 from stompcap.tcp.acknowledged import NOT_YET
 from stompcap.tcp.block import Carried
@@ -72,7 +72,7 @@ BEFORE: Mapping[str, Mapping[str, Value]] = {
         **dict.fromkeys(("timed", "timed_ns", "timed_place", "newest", "newest_ns", "newest_place", "went_on", "went_ns"), 0),
         "went_ack": -1, "strayed": 0, "latest_at": lambda of: of["data_end"], **dict.fromkeys(("heard", "close_number", "close_order"), 0),
     },
-    "tallies": {"strayed": 0, "newest": 0},
+    "tallies": {"strayed": 0, "newest": 0, "final_ns": lambda of: of["settled_ns"]},
     "Carried": {"heard": 0, "acked_ns": NOT_YET},
     "layer proxy": {"checksum": 0},
     "Stretches": {"order": LOST, "at": lambda of: of["row"], "unsure": False},
@@ -149,7 +149,7 @@ def _with(kinds: tuple[layers.Layer, ...]) -> Layout:
     return Layout(
         numbers={
             "connection": declared(connection, "FIRST_ROW", "SIDES"), "side": declared(connection, "SEEN", "COLUMNS"),
-            "tallies": declared(settle, "OCTETS", "TALLIES"), "copies": declared(copies, "KEY", "ENTRY"),
+            "tallies": declared(finality, "OCTETS", "TALLIES"), "copies": declared(copies, "KEY", "ENTRY"),
             "delimiter": declared(delimiter, "PHASE", "STATE_FIELDS"), "learned": LEARNED,
         },
         arrays={kind.__name__: tuple(one.name for one in fields(cast("Any", kind))) for kind in named}

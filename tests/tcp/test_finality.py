@@ -1,4 +1,4 @@
-"""Between blocks, what both sides of a connection have left behind is settled: as it would be later, and nothing of it is held."""
+"""Between blocks, what both sides of a connection have left behind is final: as it would be later, and nothing of it is held."""
 
 from dataclasses import fields
 from itertools import pairwise
@@ -22,7 +22,7 @@ def greeted(packets) -> bool:
     return True
 
 
-COUNTERS = {  # of copies, and of what was compared with octets that were settled by then
+COUNTERS = {  # of copies, and of what was compared with octets that were final by then
     "retransmitted_octets", "duplicate_segments", "stray_segments", "stray_octets", "segments", "out_of_order_segments",
     "bad_checksum_segments", "clock_steps_back", "sides",
 }  # fmt: skip
@@ -36,7 +36,7 @@ def test_what_both_sides_have_left_behind_is_as_it_would_be_at_the_end_of_its_bl
         return  # a beginning that was not captured, or came late, is final when its first octets are
     machine, steps = Reassembler("s", "first", block), []
     for begin, end in pairwise([0, *sorted(min(edge, segments.num_rows) for edge in edges), segments.num_rows]):
-        steps += [*machine.feed(segments.slice(begin, end - begin)), machine.settle()]
+        steps += [*machine.feed(segments.slice(begin, end - begin)), machine.finalise()]
         machine = Reassembler.restored(machine.save())
     found = join.blocks([*steps, machine.finish()])
     assert same(found.extents, whole.extents)
@@ -55,7 +55,7 @@ def test_of_what_was_acknowledged_nothing_is_held(count, unacknowledged):
             packets.append((1, 1, 5 + 4 * i, ACK, 9, b"", 0, 0, 10.0 * i + 1))
     machine = Reassembler("s")
     [*_] = machine.feed(rows_of(packets))
-    octets = machine.settle().reassembly.extents.length.sum()
+    octets = machine.finalise().reassembly.extents.length.sum()
     saved = machine.save()
     held = min(count, unacknowledged)
     assert (octets, saved.held.num_rows, saved.waiting.num_rows) == (4 * (count - held), held, 0)

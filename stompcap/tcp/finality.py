@@ -1,16 +1,16 @@
-"""Decides when octets are settled, that is final and handed on, before a connection has ended.
+"""Decides when octets are final, and are handed on, before a connection has ended.
 
 A connection may carry everything in a capture, so its state must not grow with it. Each side is examined once per block, a fixed
 number of packets of the flow that is far more than any TCP window:
-- Octets that had no hole before them a block ago are settled, as their first copy, or their last, has arrived by now.
+- Octets that had no hole before them a block ago are final, as their first copy, or their last, has arrived by now.
 - If a block fills none of the first hole although octets behind it arrive, the hole stays a gap, and all that arrived until a block ago
-  is settled.
+  is final.
 - Octets that wait behind a hole for four blocks, while the stream goes on before it, were never sent by this side: they are strays.
-- Copies of settled octets are retransmissions.
+- Copies of final octets are retransmissions.
 
-Only packets of the flow are counted, so how the input is cut changes nothing. A flow of one block or less is settled at its end.
+Only packets of the flow are counted, so how the input is cut changes nothing. A flow of one block or less is final at its end.
 
-Between two blocks, octets are settled as soon as they are captured without a hole before them and the receiver has acknowledged them. With
+Between two blocks, octets are final as soon as they are captured without a hole before them and the receiver has acknowledged them. With
 `--overlap first` no later segment can change these.
 """
 
@@ -29,15 +29,15 @@ PATIENCE = 4  # blocks that octets may wait behind a hole that others fill
 
 # columns of a side's tallies: its counters
 OCTETS, SEGMENTS, AGAIN, OUT_OF_ORDER, TRUNCATED, STRAY, SYNCED, HAVE = 0, 1, 2, 3, 4, 5, 6, 7
-# how far it is settled: from the base to the cut; a block ago octets came without a hole up to the edge, and with holes up to the reach
-EXAMINED, BASED, BASE, CUT, EDGE, REACH, BLOCKS, SETTLED_NS = 8, 9, 10, 11, 12, 13, 14, 15
+# up to where it is final: from the base to the cut; a block ago octets came without a hole up to the edge, and with holes up to the reach
+EXAMINED, BASED, BASE, CUT, EDGE, REACH, BLOCKS, FINAL_NS = 8, 9, 10, 11, 12, 13, 14, 15
 STRAYED = 16  # octets of strays
 NEWEST = 17  # 1 + number of the latest packet that brought it octets
 TALLIES = 18
 
 
 class Block(NamedTuple):
-    """What is settled now: a `full` block, or its packets up to now; the number of its first packet; the policy; the end of all flows."""
+    """What is final now: a `full` block, or its packets up to now; the number of its first packet; the policy; the end of all flows."""
 
     begin: Int
     full: bool
@@ -57,8 +57,8 @@ def edge_from(pieces: I64, believed: Int, low: Int) -> Int:
 
 
 @kernel
-def settle(tally: I64, pieces: I64, believed: Int, low: Int, reach: Int, behind: bool) -> Int:
-    """Up to where a side is settled now; `behind`: whether this block brought octets behind the first hole."""
+def final_until(tally: I64, pieces: I64, believed: Int, low: Int, reach: Int, behind: bool) -> Int:
+    """Up to where a side is final now; `behind`: whether this block brought octets behind the first hole."""
     edge = edge_from(pieces, believed, low)
     cut = low
     if tally[EXAMINED]:
