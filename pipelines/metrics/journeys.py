@@ -127,12 +127,15 @@ def _compared(
         query.show(database, TABLE, Files.of(TABLE, old))
         database.execute(f"CREATE TEMP TABLE made AS {_sql(touched)}")
         database.execute(f"CREATE TEMP TABLE held AS SELECT {NAMES} FROM {TABLE} j WHERE {_of_touched(touched, 'j')}")
-        database.execute("CREATE TEMP TABLE fresh AS SELECT * FROM made EXCEPT ALL SELECT * FROM held")
-        gone = database.sql("SELECT * FROM held EXCEPT ALL SELECT * FROM made").to_arrow_table()
+        either = f"SELECT {NAMES}, 1 AS sign FROM made UNION ALL SELECT {NAMES}, -1 AS sign FROM held"
+        database.execute(f"CREATE TEMP TABLE differing AS SELECT {NAMES}, sum(sign) AS sign FROM ({either}) e GROUP BY {NAMES} "
+                         "HAVING sum(sign) <> 0")  # fmt: skip
+        gone = database.sql(f"SELECT {NAMES} FROM differing WHERE sign < 0").to_arrow_table()
         settled = "message_stream_id IS NOT NULL AND joined_by NOT IN ('ambiguous', 'none')"
+        came = f"SELECT {NAMES} FROM differing WHERE sign > 0 AND"
         fresh = [
             file for which in (settled, f"NOT ({settled})")
-            for file in _written(lake, database.sql(f"SELECT {NAMES} FROM fresh WHERE {which} {ORDER}").to_arrow_reader())
+            for file in _written(lake, database.sql(f"{came} ({which}) {ORDER}").to_arrow_reader())
         ]  # fmt: skip
     return fresh, _without(lake, old, touched, gone) if gone.num_rows else []
 

@@ -55,11 +55,15 @@ CONSUMER_STALLS = View(
         LEFT JOIN named n ON n.stream_id = l.stream_id AND n.subscription = l.subscription
         LEFT JOIN (SELECT source, max(last_ns) AS seen_ns FROM {{captures}} GROUP BY source) e ON e.source = p.source
         WHERE {NO_CLOCKS_DIFFER}
-    ), stalled AS (SELECT * FROM ended WHERE end_ns - begin_ns > {STALLED_S}000000000), counted AS (
-        SELECT e.stream_id, e.subscription, e.begin_ns, e.end_ns, count(*) AS in_flight
-        FROM stalled e JOIN asked a ON a.stream_id = e.stream_id AND a.subscription = e.subscription
-             AND a.delivered_ns <= e.begin_ns AND a.until_ns > e.begin_ns
-        GROUP BY e.stream_id, e.subscription, e.begin_ns, e.end_ns
+    ), stalled AS (SELECT * FROM ended WHERE end_ns - begin_ns > {STALLED_S}000000000), moves AS (
+        SELECT stream_id, subscription, delivered_ns AS ns, 1 AS step, CAST(NULL AS BIGINT) AS end_ns FROM asked
+        UNION ALL SELECT stream_id, subscription, greatest(delivered_ns, until_ns), -1, NULL FROM asked
+        UNION ALL SELECT stream_id, subscription, begin_ns, 0, end_ns FROM stalled
+    ), counted AS (
+        SELECT stream_id, subscription, ns AS begin_ns, end_ns, CAST(max(in_flight) AS BIGINT) AS in_flight
+        FROM (SELECT *, sum(step) OVER (PARTITION BY stream_id, subscription ORDER BY ns) AS in_flight
+              FROM moves WHERE stream_id IN (SELECT stream_id FROM stalled)) m
+        WHERE end_ns IS NOT NULL AND in_flight > 0 GROUP BY stream_id, subscription, ns, end_ns
     )
     SELECT t.stream_id, t.subscription, t.destination, t.begin_ns, t.end_ns,
            CAST(floor((t.end_ns - t.begin_ns) / 1000000.0) AS BIGINT) AS stalled_ms, c.in_flight, t.ended_by, t.uncertain,
