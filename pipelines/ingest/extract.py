@@ -5,7 +5,7 @@ Only what describes segments is shuffled, so that those of a flow come together;
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -186,12 +186,13 @@ def _manifest(
     with watched(steps.report, here=job.spark.local()) as meter:
         spark = job.spark()
         number = tasks_for(captures, ranks.state, planned_cores(spark))
-        task = Extract(
-            job.lake, ranks.captures, batch, job.keyed, tuple(outputs), ranks.now_ns, ranks.superseded, meter, unused, ranks.state, reread,
-            number,
-        )  # fmt: skip
         read = Read(_packs_of(spark, ranks), number, job.options.vlan, job.options.tunnels, meter, reread)
-        return _by_flow(spark, read).mapInArrow(task, MANIFEST).collect()
+        with ranks.told(spark) as told:
+            task = Extract(
+                job.lake, told, batch, job.keyed, tuple(outputs), ranks.now_ns, ranks.superseded, meter, unused,
+                replace(ranks.state, captures=told), reread, number,
+            )  # fmt: skip
+            return _by_flow(spark, read).mapInArrow(task, MANIFEST).collect()
 
 
 def _by_flow(spark: SparkSession, read: Read) -> DataFrame:
