@@ -16,7 +16,7 @@ from pipelines.ingest.open_rows import of_pass
 from pipelines.ingest.other_protocols import not_read
 from pipelines.ingest.ranks import is_new, ranked
 from pipelines.ingest.recorded_options import differing, given_options
-from pipelines.ingest.survey import related, survey
+from pipelines.ingest.survey import related, sizes_here, survey
 from pipelines.ingest.unfinished import Unfinished, begin, examined_again, latest_unfinished, open_prefixes, taken_back, unfinished
 from pipelines.metrics.aggregates import aggregate
 from pipelines.recompute import reprocess
@@ -65,9 +65,10 @@ def _ingest(job: Job, named: Sequence[str], *, whole: bool, rows_stay: bool) -> 
     if not paths:
         result.warnings.append("no captures found: nothing to do")
         return []
-    before = related(job.lake, paths)
+    asked = sizes_here(paths)
+    before = related(job.lake, paths, asked)
     found = survey(paths, job.options, before, job.spark, job.progress)
-    sizes = {one.row["size_octets"] for one in found.captures} - {row["size_octets"] for row in before}  # as of those on an object store
+    sizes = {one.row["size_octets"] for one in found.captures} - asked  # as of those on an object store
     known = [*before, *(ledger.known_as(job.lake, (), sizes) if sizes else ())]
     by_id = {row["capture_id"]: row for row in known}
     by_path = _known_by_path(job, known)

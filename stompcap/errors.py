@@ -39,6 +39,13 @@ class CaptureError(StompcapError):
         return (type(self), (self.path, self.remedy))
 
 
+class NoSuchFile(CaptureError):
+    """A file that was named is not there."""
+
+    def __init__(self, path: str, remedy: str = "no such file; check the name") -> None:
+        super().__init__(path, remedy)
+
+
 class NoCapture(CaptureError):
     """A file was read and is not a capture by its magic."""
 

@@ -45,10 +45,10 @@ def store() -> Iterator[Store]:
     """The server, while it lasts; this process's environment names it meanwhile."""
     import boto3
     from moto.s3.models import s3_backends
-    from moto.server import DomainDispatcherApplication, create_backend_app
+    from moto.server import create_backend_app
     from werkzeug.serving import make_server
 
-    moto = DomainDispatcherApplication(create_backend_app)
+    moto = create_backend_app("s3")  # a server of all services would look for the one that each request is for
     before = dict(os.environ)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,7 +65,13 @@ def offences(path: str, tree: ast.AST) -> list[str]:
 
 def called(tree: ast.AST) -> Iterator[str]:
     """The functions that a module calls by a plain name."""
-    return (node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+    return (node.func.id for node in telling(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+
+
+@lru_cache(1)
+def telling(tree: ast.AST) -> list[ast.AST]:
+    """The imports and calls of a module, which are gone through twice."""
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)]
 
 
 @cache
@@ -75,17 +81,32 @@ def modules() -> dict[str, Path]:
     return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
 
 
+@cache
+def read() -> dict[str, tuple[set[str], list[str]]]:
+    """What each module imports, and what of it is against the table."""
+    found = {}
+    for name, path in modules().items():
+        tree = ast.parse(path.read_text("utf-8"))
+        found[name] = set(imported(tree)) & modules().keys() - {name}, offences(path.relative_to(ROOT).as_posix(), tree)
+    return found
+
+
 def imported(tree: ast.AST) -> Iterator[str]:
     """The modules that a module names in its imports, wherever these stand."""
-    for node in ast.walk(tree):
+    for node in telling(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
                 yield name if name in modules() else node.module
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and isinstance(node.args[0], ast.Constant):
+        elif isinstance(node, ast.Call) and named(node.func) == "import_module" and isinstance(node.args[0], ast.Constant):
             yield str(node.args[0].value)
+
+
+def named(function: ast.expr) -> str:
+    """The name of what is called, without that of what it is in."""
+    return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
 
 
 def circles(imports: Mapping[str, set[str]]) -> set[frozenset[str]]:
@@ -108,13 +129,11 @@ def test_circles_are_found() -> None:
 
 
 def test_no_module_imports_what_imports_it() -> None:
-    imports = {name: set(imported(ast.parse(path.read_text("utf-8")))) & modules().keys() - {name} for name, path in modules().items()}
-    assert circles(imports) == set()
+    assert circles({name: imports for name, (imports, _) in read().items()}) == set()
 
 
 def test_imports_go_one_way() -> None:
-    trees = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text("utf-8")) for path in modules().values()}
-    assert not [one for path, tree in trees.items() for one in offences(path, tree)]
+    assert not [one for _, against in read().values() for one in against]
 
 
 def test_every_folder_has_a_row_and_every_row_a_folder() -> None:

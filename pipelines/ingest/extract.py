@@ -5,7 +5,7 @@ Only what describes segments is shuffled, so that those of a flow come together;
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -26,7 +26,7 @@ from stompcap.spark.slices import Reread
 from stompcap.spark.workers import search
 from stompcap.spark.workers.extract import Extract
 from stompcap.spark.workers.read import Read
-from stompcap.tasks.packing import FILE_OCTETS, LEAST_OCTETS, packed, tasks_to_read
+from stompcap.tasks.packing import FILE_OCTETS, LEAST_OCTETS, Packs, packed, tasks_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -186,12 +186,13 @@ def _manifest(
     with watched(steps.report, here=job.spark.local()) as meter:
         spark = job.spark()
         number = tasks_for(captures, ranks.state, planned_cores(spark))
-        task = Extract(
-            job.lake, ranks.captures, batch, job.keyed, tuple(outputs), ranks.now_ns, ranks.superseded, meter, unused, ranks.state, reread,
-            number,
-        )  # fmt: skip
-        read = Read(_packs_of(spark, ranks), number, job.options.vlan, job.options.tunnels, meter, reread)
-        return _by_flow(spark, read).mapInArrow(task, MANIFEST).collect()
+        read = Read(Packs(_packs_of(spark, ranks)), number, job.options.vlan, job.options.tunnels, meter, reread)
+        with ranks.told(spark) as told:
+            task = Extract(
+                job.lake, told, batch, job.keyed, tuple(outputs), ranks.now_ns, ranks.superseded, meter, unused,
+                replace(ranks.state, captures=told), reread, number,
+            )  # fmt: skip
+            return _by_flow(spark, read).mapInArrow(task, MANIFEST).collect()
 
 
 def _by_flow(spark: SparkSession, read: Read) -> DataFrame:
@@ -214,7 +215,7 @@ def _packs(spark: SparkSession, splits: Sequence[tuple[Survey, Split]]) -> list[
 def endpoints(job: Job, captures: Sequence[Survey], segments: Slice) -> pa.Array:
     """The endpoints, as SEGMENTS has them, of those segments of captures that bring octets, or begin or end a connection."""
     spark, splits = job.spark(), [(one, split) for one in captures for split in one.splits]
-    packs = [[splits[i][1] for i in pack] for pack in _packs(spark, splits)]
+    packs = Packs([splits[i][1] for i in pack] for pack in _packs(spark, splits))
     task = search.Search(packs, segments, job.options.vlan, job.options.tunnels)
     rows = spark.range(0, len(packs), 1, len(packs)).mapInArrow(task, search.DDL).distinct().collect()
     return pa.array([bytes(row[0]) for row in rows], pa.binary())

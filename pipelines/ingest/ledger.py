@@ -18,7 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.capture.by_rank import Order
 from stompcap.capture.ranking import in_order
+from stompcap.columns import flat
 from stompcap.lake import tables as lakes
 from stompcap.tables import TABLES
 from stompcap.tables.unknown_times import capture_with_zero, captures_with_zero
@@ -57,7 +59,7 @@ def of_source(lake: str, source: str) -> pa.Table:
     """The captures in the lake of a source, by the columns OF_SOURCE; those that could not be read are left out."""
     rows = lakes.small(lake, "captures", [*OF_SOURCE, "status"])
     mine = pc.and_(pc.equal(rows.column("source"), source), pc.not_equal(rows.column("status"), UNREADABLE))
-    return captures_with_zero(rows.filter(mine).select(OF_SOURCE))
+    return captures_with_zero((rows if pc.all(mine).as_py() else rows.filter(mine)).select(OF_SOURCE))
 
 
 def enter(lake: str, rows: Sequence[dict[str, Any]], batch: str, run_id: str) -> int:
@@ -95,11 +97,10 @@ def _replace_unreadable(lake: str, rows: Sequence[dict[str, Any]], app_id: str, 
     return len(table)
 
 
-def captures(lake: str) -> dict[str, int]:
+def captures(lake: str) -> Mapping[str, int]:
     """The ids of all captures in the lake, ranked in order (stompcap.capture.rotation)."""
     rows = captures_with_zero(lakes.small(lake, "captures", OF_SOURCE))
-    ids = rows.column("capture_id").take(pa.array(in_order(rows).rows)).to_pylist()
-    return {name: rank for rank, name in enumerate(ids)}
+    return Order(flat(rows.column("capture_id")).take(pa.array(in_order(rows).rows)))
 
 
 def pending(lake: str, tables: Sequence[str]) -> list[str]:

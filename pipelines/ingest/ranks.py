@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,16 @@ from pipelines.ingest.baseline import as_captures
 from stompcap.capture.by_rank import CapturesByRank
 from stompcap.capture.ranking import in_order
 from stompcap.capture.ranking import ranked as captures_in_order
-from stompcap.columns import integers
+from stompcap.capture.some_by_rank import SomeByRank
+from stompcap.columns import flat, integers
 from stompcap.lake.open_state import OpenState, keys
+from stompcap.spark.shared import shared
 from stompcap.tcp.idle import over
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
 
     from pipelines.ingest.baseline import Baseline
     from stompcap.capture import Survey
@@ -43,6 +48,10 @@ def batch_name(captures: Iterable[Survey], source: str) -> str:
     return hashlib.sha256(f"{source}:{ids}".encode()).hexdigest()[:16]
 
 
+FEW = 1000
+"""Captures that are sent along with each task though it may not ask for them."""
+
+
 class Ranks:
     """The captures that a batch reads and those before it, in one order; a rank is a capture's number in it."""
 
@@ -51,23 +60,25 @@ class Ranks:
         names = pa.array(list(self._new), pa.string())
         new, held = as_captures([one.row for one in captures]), baseline.captures
         again = pc.index_in(held.column("capture_id"), value_set=names)
-        others = held.filter(again.is_null())
-        every = pa.concat_tables([others, new])
-        found = in_order(every)
-        self._rows = every.take(pa.array(found.rows))
+        others = held.filter(again.is_null()) if again.null_count < len(again) else held
+        self._every = every = pa.concat_tables([others, new])
+        self._found = found = in_order(every)
         rank = np.empty(every.num_rows, np.int64)
         rank[found.rows] = np.arange(every.num_rows)
         self.now_ns = found.now_ns
         self.order = dict(zip(self._new, rank[others.num_rows :].tolist(), strict=True))
         """Rank by id, of those that the batch reads."""
 
-        place = integers(again) + others.num_rows  # of each of those before in `every`
-        place[again.is_null().to_numpy()] = np.arange(others.num_rows)
-        before = rank[place[in_order(held).rows]]
-        ids, paths = (pa.concat_arrays(self._rows.column(name).chunks) for name in ("capture_id", "path"))
-        may_have = pc.equal(self._rows.column("format"), "pcapng")  # what rows of older lakes say
-        secrets = pc.coalesce(self._rows.column("has_secrets"), may_have, False)
-        self.captures = CapturesByRank(ids, paths, found.clocks, before, np.flatnonzero(secrets.to_numpy()))
+        if found.steady and others is held:
+            before = np.sort(rank[: held.num_rows])
+        else:
+            place = integers(again) + others.num_rows  # of each of those before in `every`
+            place[again.is_null().to_numpy()] = np.arange(others.num_rows)
+            before = rank[place[in_order(held).rows]]
+        ids, paths = (flat(every.column(name)).take(pa.array(found.rows)) for name in ("capture_id", "path"))
+        may_have = pc.equal(every.column("format"), "pcapng")  # what rows of older lakes say
+        secrets = pc.coalesce(every.column("has_secrets"), may_have, False)
+        self.captures = CapturesByRank(ids, paths, found.clocks, before, np.sort(rank[np.flatnonzero(secrets.to_numpy())]))
         latest = int(before.max(initial=-1))
         self.late = frozenset(name for name, at in self.order.items() if at < latest)
         """Ids of those that the batch reads and that come before some that the lake has."""
@@ -91,7 +102,16 @@ class Ranks:
     def row(self, rank: int) -> Mapping[str, Any]:
         """A capture, as a row of table captures."""
         one = self._new.get(self.name(rank))
-        return one.row if one else self._rows.slice(rank, 1).to_pylist()[0]
+        return one.row if one else self._every.slice(int(self._found.rows[rank]), 1).to_pylist()[0]
+
+    @contextmanager
+    def told(self, spark: SparkSession) -> Iterator[SomeByRank]:
+        """What tasks are told of the captures, until the context ends; of those that they do not read when they ask."""
+        own = list(self.order.values())
+        asked = bool(self.state.files) or not np.isin(self.captures.secrets, own).all()
+        known = self.captures if asked else CapturesByRank.of(())  # else nothing names them
+        with shared(spark, known, large=len(known) > FEW) as every:
+            yield SomeByRank(self.captures, own, every)
 
     def over(self, again: pa.Array, idle_ns: int) -> pa.Array:
         """The ids of open streams that are over, as no packet came for so long; without those that were computed `again`."""

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as f
 
+from pipelines.ingest.ranks import FEW
 from stompcap.lake.manifest import MANIFEST, collected
 from stompcap.lake.tables import read
+from stompcap.spark.shared import shared
 from stompcap.spark.workers.by_stream import Correlate, Decode
 from stompcap.tables import TABLES as DECLARED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -45,7 +47,7 @@ def decode(job: Job, batches: Sequence[str], prefix: str) -> list[DataFile]:
 
 
 def correlate(
-    job: Job, batches: Sequence[str], order: dict[str, int], prefix: str, outputs: Sequence[str] = SESSION_TABLES
+    job: Job, batches: Sequence[str], order: Mapping[str, int], prefix: str, outputs: Sequence[str] = SESSION_TABLES
 ) -> list[DataFile]:
     """Write what the frames of batches mean, or the per-session metrics, by `outputs`.
 
@@ -59,7 +61,8 @@ def correlate(
         of_batches(job, "stalls", batches),
         of_batches(job, "transports", batches),
     ]
-    return _written(job, parts, Correlate(job.lake, order, prefix, job.options, tuple(outputs)))
+    with shared(job.spark(), order, large=len(order) > FEW) as ranks:
+        return _written(job, parts, Correlate(job.lake, ranks, prefix, job.options, tuple(outputs)))
 
 
 def _written(job: Job, parts: Sequence[DataFrame], task: Decode | Correlate) -> list[DataFile]:

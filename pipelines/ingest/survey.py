@@ -23,10 +23,10 @@ from stompcap.progress import Counter, Progress
 from stompcap.spark.master import planned_cores
 from stompcap.spark.workers.survey import Survey as Task
 from stompcap.spark.workers.survey import examined
-from stompcap.tasks.packing import FILE_OCTETS, packed, tasks_to_read
+from stompcap.tasks.packing import FILE_OCTETS, Packs, packed, tasks_to_read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from stompcap.options import Options
     from stompcap.spark.session import LazySession
@@ -87,10 +87,14 @@ def survey(paths: Sequence[str], options: Options, known: Sequence[dict[str, Any
     )
 
 
-def related(lake: str, paths: Sequence[str]) -> list[dict[str, Any]]:
+def related(lake: str, paths: Sequence[str], octets: Collection[int]) -> list[dict[str, Any]]:
     """The captures of the lake that files may be, or may go on from: those of their names or sizes."""
-    here = [path for path in paths if not uris.is_uri(path)]
-    return ledger.known_as(lake, {_name(path) for path in paths}, {*sizes(here)})
+    return ledger.known_as(lake, {_name(path) for path in paths}, octets)
+
+
+def sizes_here(paths: Iterable[str]) -> set[int]:
+    """The sizes of those files that lie on this machine."""
+    return set(sizes(path for path in paths if not uris.is_uri(path)))
 
 
 def _name(path: str) -> str:
@@ -136,7 +140,7 @@ def _examine(
             return sorted(pool.map(look, largest_first), key=lambda answer: answer[0])
     session = spark()
     packs = packed(octets, tasks_to_read(sum(octets) + len(paths) * FILE_OCTETS, planned_cores(session)))
-    task = Task([[(paths[i], before(paths[i])) for i in pack] for pack in packs], options)
+    task = Task(Packs([(paths[i], before(paths[i])) for i in pack] for pack in packs), options)
     rows = session.range(0, len(packs), 1, len(packs)).mapInArrow(task, "found BINARY").collect()
     return sorted((pickle.loads(row["found"]) for row in rows), key=lambda answer: answer[0])  # noqa: S301  written by our own tasks
 

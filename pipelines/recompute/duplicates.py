@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipelines.recompute.connection_groups import ENDS, named
 from stompcap.lake import data_files
@@ -65,9 +66,9 @@ def pairs(
     found: pa.Table, before: pa.Table, new: Sequence[Mapping[str, Any]]
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any], int]]:
     """The pairs of captures, rows of table captures, of connections that stay in the lake twice; what packets they share is not known."""
-    shared, held = {}, before.to_pylist() if found.num_rows else []
+    shared = {}
     for row in found.to_pylist():
-        one, other = _during(held, row["first_ns"]), _during(new, row["other_ns"])
+        one, other = _held_during(before, row["first_ns"]), _during(new, row["other_ns"])
         if one is not None and other is not None:
             shared[one["capture_id"], other["capture_id"]] = one, other, 0
     return list(shared.values())
@@ -76,3 +77,10 @@ def pairs(
 def _during(captures: Sequence[Mapping[str, Any]], ns: int) -> Mapping[str, Any] | None:
     """The first capture with packets from before and after a moment."""
     return next((row for row in captures if row["first_ns"] is not None and row["first_ns"] <= ns <= row["last_ns"]), None)
+
+
+def _held_during(captures: pa.Table, ns: int) -> Mapping[str, Any] | None:
+    """As `_during`, among the rows of a table that may have very many."""
+    within = pc.and_(pc.less_equal(captures.column("first_ns"), ns), pc.greater_equal(captures.column("last_ns"), ns))
+    at = pc.index(within, True).as_py()
+    return captures.slice(at, 1).to_pylist()[0] if at >= 0 else None

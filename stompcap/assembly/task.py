@@ -11,6 +11,7 @@ from stompcap.assembly.sources import Sources
 from stompcap.assembly.windows import WINDOW
 from stompcap.capture.by_rank import CapturesByRank
 from stompcap.capture.files import Source
+from stompcap.capture.some_by_rank import SomeByRank
 from stompcap.options import Options
 from stompcap.stomp import secret_header_names
 from stompcap.tcp.capture_points import CapturePoints
@@ -35,7 +36,7 @@ class Task:
 
     def __init__(
         self,
-        captures: CapturesByRank | Sequence[tuple[str, str]],
+        captures: CapturesByRank | SomeByRank | Sequence[tuple[str, str]],
         batch_id: str,
         options: Options,
         window: int = WINDOW,
@@ -68,7 +69,7 @@ class Task:
         self.names = secret_header_names(options.settings.secrets)
         self.secrets: frozenset[bytes] = frozenset()  # what any connection has given as a secret so far
         self.points = CapturePoints()
-        self.captures = captures if isinstance(captures, CapturesByRank) else CapturesByRank.of(captures, before)
+        self.captures = CapturesByRank.of(captures, before) if isinstance(captures, Sequence) else captures
         self.clocks, self.capture_ids = self.captures.clocks, self.captures.ids
         self.sources = Sources(self.captures.paths, spilled)
 

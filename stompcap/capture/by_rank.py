@@ -1,4 +1,4 @@
-"""The captures of a source by their ranks, as the tasks of a run are given them: arrays, packed where they travel."""
+"""The captures of a source by their ranks: arrays, packed where they travel."""
 
 from __future__ import annotations
 
@@ -62,6 +62,10 @@ class CapturesByRank:
     def paths(self) -> Paths:
         """Path by rank."""
         return Paths(self._paths)
+
+    def paths_of(self, ranks: I64) -> pa.Array:
+        """The paths of some captures."""
+        return self._paths.take(pa.array(ranks))
 
     @cached_property
     def order(self) -> Mapping[str, int]:

@@ -7,19 +7,22 @@ taken apart once for each shape, which is the name with every digit as 0.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stompcap.columns import U8, Bools
+
 NUMBER = re.compile(r"\d+")
 TIME = re.compile(r"\d{4}(?:[-_.:T]?\d\d){4,5}|\d{8,}")
+MOST_DIGITS = 18  # of a number of 64 bits
 FEW = 8
 """Names of a shape that are not worth an array of their own."""
 
-_SHAPE = np.arange(256, dtype=np.uint8)
-_SHAPE[ord("0") : ord("9") + 1] = ord("0")
+_SHAPE = bytes.maketrans(b"123456789", b"0" * 9)
 
 
 @dataclass(frozen=True)
@@ -37,13 +40,30 @@ class Names:
 
 def without_packing(paths: pa.Array) -> pa.Array:
     """Paths without what says that a file is compressed."""
-    return pc.replace_substring_regex(pc.utf8_rtrim(paths, characters="/"), r"\.(?i:gz|zst|lz4|xz|bz2)\z", "")
+    some = pa.array(ends_with(paths, "/zZtT42"))
+    if not pc.any(some).as_py():
+        return paths
+    stripped = pc.replace_substring_regex(pc.utf8_rtrim(paths.filter(some), characters="/"), r"\.(?i:gz|zst|lz4|xz|bz2)\z", "")
+    return pc.replace_with_mask(paths, some, stripped)
+
+
+def ends_with(texts: pa.Array, characters: str) -> Bools:
+    """Whether the last character of each text is one of these, which are ASCII."""
+    _, offsets, octets = texts.buffers()
+    end = np.frombuffer(offsets, np.int32)[texts.offset :][: len(texts) + 1]
+    last = np.frombuffer(octets or b"", np.uint8)
+    some = np.diff(end) > 0
+    found = np.zeros(len(texts), np.bool_)
+    found[some] = np.isin(last[end[1:][some] - 1], np.frombuffer(characters.encode(), np.uint8))
+    return found
 
 
 def parsed(paths: pa.Array) -> Names:
     """What the names of some paths, `without_packing`, say."""
     shapes = _shapes(paths).dictionary_encode()
     shape, count = shapes.indices.to_numpy(), np.bincount(shapes.indices.to_numpy(), minlength=len(shapes.dictionary))
+    if len(count) == 1 and len(paths) >= FEW:
+        return Names(*_Parts.of(shapes.dictionary[0].as_py()).of_all(paths))
     singly = np.flatnonzero(count[shape] < FEW)
     rows = np.flatnonzero(count[shape] >= FEW)
     rows = rows[np.argsort(shape[rows], kind="stable")]
@@ -66,7 +86,7 @@ def _shapes(paths: pa.Array) -> pa.Array:
     _, offsets, octets = paths.buffers()
     if octets is None:
         return paths
-    return pa.StringArray.from_buffers(len(paths), offsets, pa.py_buffer(_SHAPE[np.frombuffer(octets, np.uint8)]), offset=paths.offset)
+    return pa.StringArray.from_buffers(len(paths), offsets, pa.py_buffer(octets.to_pybytes().translate(_SHAPE)), offset=paths.offset)
 
 
 @dataclass(frozen=True)
@@ -104,10 +124,10 @@ class _Parts:
 
     def of_all(self, paths: pa.Array) -> list[pa.Array]:
         """What all paths of the shape say."""
-        digits = pc.utf8_slice_codeunits(paths, *self.number) if self.number[1] else None
-        number = pa.repeat(pa.scalar(0, pa.int64()), len(paths)) if digits is None else pa.array(map(int, digits.to_pylist()), pa.int64())
-        behind = pa.nulls(len(paths), pa.string()) if self.behind is None else _joined(paths, self.behind)
-        return [_joined(paths, self.before), behind, number, _joined(paths, self.times)]
+        texts = _Texts.of(paths)
+        number = texts.number(*self.number) if self.number[1] else pa.repeat(pa.scalar(0, pa.int64()), len(paths))
+        behind = pa.nulls(len(paths), pa.string()) if self.behind is None else texts.joined(self.behind)
+        return [texts.joined(self.before), behind, number, texts.joined(self.times)]
 
 
 def _parted(spans: list[tuple[int, int]]) -> tuple[tuple[int, int] | str, ...]:
@@ -118,10 +138,45 @@ def _parted(spans: list[tuple[int, int]]) -> tuple[tuple[int, int] | str, ...]:
     return tuple(found[1:])
 
 
-def _joined(paths: pa.Array, parts: tuple[tuple[int, int] | str, ...]) -> pa.Array:
-    """Parts of each path, back to back."""
-    columns = [one if isinstance(one, str) else pc.utf8_slice_codeunits(paths, *one) for one in parts]
-    columns = [one for part, one in zip(parts, columns, strict=True) if isinstance(part, str) or part[0] < part[1]]
-    if not any(isinstance(one, pa.Array) for one in columns):
-        return pa.repeat(pa.scalar("".join(columns), pa.string()), len(paths))
-    return pc.binary_join_element_wise(*columns, "")
+@dataclass(frozen=True)
+class _Texts:
+    """Texts of one shape; and their octets, a row each, where a character is an octet."""
+
+    texts: pa.Array
+    octets: U8 | None
+
+    @classmethod
+    def of(cls, texts: pa.Array) -> _Texts:
+        """These, of which there is one at least."""
+        size = len(texts[0].as_py())
+        _, offsets, octets = texts.buffers()
+        begin, end = np.frombuffer(offsets, np.int32)[[texts.offset, texts.offset + len(texts)]]
+        if end - begin != size * len(texts):
+            return cls(texts, None)
+        return cls(texts, np.frombuffer(octets or b"", np.uint8)[begin:end].reshape(len(texts), size))
+
+    def part(self, low: int, high: int) -> pa.Array | str:
+        """From one character to before another: of each text, or where it is the same in all."""
+        if self.octets is None:
+            return pc.utf8_slice_codeunits(self.texts, low, high)
+        part = self.octets[:, low:high]
+        if (part == part[0]).all():
+            return part[0].tobytes().decode("ascii")
+        edges = np.arange(0, part.size + 1, high - low, dtype=np.int32)
+        return pa.StringArray.from_buffers(len(part), pa.py_buffer(edges), pa.py_buffer(part.tobytes()))
+
+    def number(self, low: int, high: int) -> pa.Array:
+        """The numbers that stand there."""
+        if self.octets is None or high - low > MOST_DIGITS:
+            return pa.array(map(int, pc.utf8_slice_codeunits(self.texts, low, high).to_pylist()), pa.int64())
+        found = np.zeros(len(self.octets), np.int64)
+        for at in range(low, high):
+            found = 10 * found + self.octets[:, at] - ord("0")
+        return pa.array(found)
+
+    def joined(self, parts: Sequence[tuple[int, int] | str]) -> pa.Array:
+        """Parts of each text, back to back."""
+        columns = [one if isinstance(one, str) else self.part(*one) for one in parts if isinstance(one, str) or one[0] < one[1]]
+        if not any(isinstance(one, pa.Array) for one in columns):
+            return pa.repeat(pa.scalar("".join(columns), pa.string()), len(self.texts))
+        return pc.binary_join_element_wise(*columns, "")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from stompcap.capture import uris
-from stompcap.errors import CaptureError
+from stompcap.errors import CaptureError, NoSuchFile
 
 WILD = ("*", "?", "[")
 ASKED = 16  # files at a time, as each request to a remote one takes a while
@@ -82,7 +82,7 @@ def _expand(name: str, refuse: Callable[[CaptureError], None]) -> list[str]:
             for match in matches
             for path in ([match] if os.path.isfile(match) and is_wanted(match) else _expand(match, refuse) if os.path.isdir(match) else [])
         ]
-    raise CaptureError(name, "no such file; check the name")
+    raise NoSuchFile(name)
 
 
 def _demand_file(name: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.capture.file_names import Names, parsed, without_packing
+from stompcap.capture.file_names import Names, ends_with, parsed, without_packing
 from stompcap.capture.rotation import SAME_CLOCK, STEPS, SWAPPED_NS, File, Ranked, Row, in_rotation, in_turn, steps_of
 from stompcap.columns import I64, Bools, integers
 
@@ -25,11 +25,15 @@ _TYPES = (pa.string(), pa.string(), pa.string(), pa.int64(), pa.int64())
 
 @dataclass(frozen=True)
 class Order:
-    """Rows of captures in order, by their numbers; by rank the clock that each has; and `now_ns`, as Ranked has them."""
+    """Rows of captures in order, by their numbers; by rank the clock that each has; and `now_ns`, as Ranked has them.
+
+    `steady`: no clock stepped, whatever is left out: some of the captures have the same order without the others.
+    """
 
     rows: I64
     clocks: I64
     now_ns: int
+    steady: bool
 
 
 def ranked(captures: Iterable[Row]) -> Ranked:
@@ -44,15 +48,15 @@ def in_order(captures: pa.Table) -> Order:
     """The order of captures, given their COLUMNS; a time is null where a capture has no packets."""
     timed = np.flatnonzero(captures.column("first_ns").is_valid().to_numpy())
     begins, clocks = np.zeros(captures.num_rows, np.int64), np.full(captures.num_rows, SAME_CLOCK, np.int64)
-    now_ns = 0
+    now_ns, steady = 0, True
     if len(timed):
-        files = _Files.of(captures.take(pa.array(timed)), captures.column("path"))
-        begins[timed], clocks[timed], now_ns = files.placed()
+        files = _Files.of(captures if len(timed) == captures.num_rows else captures.take(pa.array(timed)), captures.column("path"))
+        begins[timed], clocks[timed], now_ns, steady = files.placed()
     untimed = np.ones(captures.num_rows, np.bool_)
     untimed[timed] = False
     order = np.lexsort((begins, untimed))
     _by_name(order, np.flatnonzero((np.diff(begins[order]) == 0) & (np.diff(untimed[order]) == 0)), captures)
-    return Order(order, clocks[order], now_ns)
+    return Order(order, clocks[order], now_ns, steady)
 
 
 def _by_name(order: I64, equal: I64, captures: pa.Table) -> None:
@@ -69,27 +73,29 @@ class _Files:
     """Captures with times: the number of each one's rotation, what else its name says, and its times."""
 
     captures: pa.Table
-    paths: pa.Array
     names: Names
     rotation: I64
     first_ns: I64
     last_ns: I64
+    numbered: bool
+    """Whether a file's name goes on in another's by a number: then it may be of another rotation without that one."""
 
     @classmethod
     def of(cls, captures: pa.Table, every: pa.ChunkedArray) -> _Files:
         """Of these captures, among the paths of `every` one."""
         paths = without_packing(_flat(captures.column("path")))
-        whole = pc.if_else(_numbered(paths, without_packing(_flat(every))), pc.binary_join_element_wise(paths, "0", ""), paths)
-        names = parsed(whole)
+        numbered = _numbered(paths, paths if len(paths) == len(every) else without_packing(_flat(every)))
+        some = bool(pc.any(numbered).as_py())
+        names = parsed(pc.if_else(numbered, pc.binary_join_element_wise(paths, "0", ""), paths) if some else paths)
         first_ns = integers(captures.column("first_ns"))
         last_ns = integers(pc.coalesce(captures.column("last_ns"), captures.column("first_ns")))
         source = _flat(captures.column("source"))
-        return cls(captures, paths, names, _numbers(source, names.before, names.behind), first_ns, last_ns)
+        return cls(captures, names, _numbers(source, names.before, names.behind), first_ns, last_ns, some)
 
-    def placed(self) -> tuple[I64, I64, int]:
-        """When each begins, its clock, and the latest time by clocks as they are now."""
+    def placed(self) -> tuple[I64, I64, int, bool]:
+        """When each begins, its clock, the latest time by clocks as they are now, and whether the order is steady (Order)."""
         begins, clocks = self.first_ns.copy(), np.full(len(self.first_ns), SAME_CLOCK, np.int64)
-        may_step = self._may_step()
+        may_step, steady = self._may_step()
         now_ns = int(self.last_ns[~may_step].max(initial=0))
         rows = np.flatnonzero(may_step)
         rows = rows[np.argsort(self.rotation[rows], kind="stable")]
@@ -103,10 +109,13 @@ class _Files:
             begins[own] = [min(max(one, EARLIEST), LATEST) for one in at]  # what is put behind a time near the end of all may lie beyond
             if steps[-1]:
                 clocks[own] = int(self.rotation[own[0]]) << STEPS | np.array(steps)
-        return begins, clocks, now_ns
+        return begins, clocks, now_ns, steady
 
-    def _may_step(self) -> Bools:
-        """Of which files' rotations sorting does not show that no clock stepped."""
+    def _may_step(self) -> tuple[Bools, bool]:
+        """Of which files' rotations sorting does not show that no clock stepped; and whether it does of all, and of any part of each.
+
+        A part of a rotation that rises by name does so too; one of a rotation in which a number comes again may have it once.
+        """
         times = integers(pc.rank(self.names.times, tiebreaker="dense"))
         number = integers(self.names.number)
         by_name, by_time = np.lexsort((times, number, self.rotation)), np.lexsort((self.first_ns, self.rotation))
@@ -118,7 +127,8 @@ class _Files:
         unsteady[self.rotation[by_name[1:][same & (falls | self._overlap(by_name))]]] = True
         same = np.diff(self.rotation[by_time]) == 0
         tied[self.rotation[by_time[1:][same & ((np.diff(self.first_ns[by_time]) == 0) | self._overlap(by_time))]]] = True
-        return np.where(twice, tied, unsteady)[self.rotation]
+        steady = not (self.numbered or twice.any() or unsteady.any())
+        return np.where(twice, tied, unsteady)[self.rotation], steady
 
     def _overlap(self, order: I64) -> Bools:
         """Whether a file begins before the one before it, by `order`, has ended."""
@@ -136,8 +146,8 @@ class _Files:
 
 def _numbered(paths: pa.Array, every: pa.Array) -> pa.Array:
     """Whether another file has the same name with a number behind it."""
-    digits = pc.match_substring_regex(every, r"[0-9]\z")
-    return pc.is_in(paths, value_set=pc.replace_substring_regex(every.filter(digits), r"[0-9]+\z", "").unique())
+    digits = every.filter(pa.array(ends_with(every, "0123456789")))
+    return pc.is_in(paths, value_set=pc.replace_substring_regex(digits, r"[0-9]+\z", "").unique())
 
 
 def _numbers(*columns: pa.Array) -> I64:
@@ -145,6 +155,8 @@ def _numbers(*columns: pa.Array) -> I64:
     found = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         codes = column.dictionary_encode("encode")
+        if len(codes.dictionary) == 1:
+            continue
         found = found * len(codes.dictionary) + codes.indices.to_numpy()
         found = np.unique(found, return_inverse=True)[1]
     return found

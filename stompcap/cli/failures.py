@@ -9,7 +9,7 @@ import shutil
 import tempfile
 
 from stompcap import extras
-from stompcap.errors import LakeBusy, StompcapError, UsageError
+from stompcap.errors import LakeBusy, NoSuchFile, StompcapError, UsageError
 
 UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
 ENVIRONMENT = 3
@@ -36,8 +36,9 @@ def explain(error: Exception, lake: str | None = None) -> tuple[str, int]:
     """The line to print and the exit code. `lake` is the one that was worked on: where it is damaged, the line says so."""
     if why := extras.lacking(error):
         return why, ENVIRONMENT
+    may_be_damage = not (isinstance(error, UsageError | LakeBusy | NoSuchFile) or hasattr(error, "format_message"))
     with_lake = extras.has(extras.LAKE)
-    if lake is not None and with_lake and not isinstance(error, UsageError | LakeBusy) and not hasattr(error, "format_message"):
+    if lake is not None and with_lake and may_be_damage:
         from stompcap.lake import damage
 
         error = damage.explained(lake, error)

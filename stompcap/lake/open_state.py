@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from stompcap.capture.by_rank import CapturesByRank
+from stompcap.capture.some_by_rank import SomeByRank
 from stompcap.lake.paths import filesystem
 from stompcap.tables import TABLES
 
@@ -33,7 +34,7 @@ class OpenState:
     """
 
     files: tuple[File, ...] = ()
-    captures: CapturesByRank = field(default_factory=lambda: CapturesByRank.of(()))
+    captures: CapturesByRank | SomeByRank = field(default_factory=lambda: CapturesByRank.of(()))
     always: pa.Array = field(default_factory=lambda: NO_FLOWS)
     raw_files: tuple[File, ...] = ()
 

@@ -1,13 +1,14 @@
 """Tables of a lake as deltalake opens them; while a run holds the lake each is opened once, and asked for its newer commits after that.
 
-To open a table is to read its log from the last checkpoint on, which a run would otherwise do a hundred times. The rows of small tables
-are kept too, until the table has a newer version.
+To open a table is to read its log from the last checkpoint on, which a run would otherwise do a hundred times. What is read of the files
+of small tables is kept too, as long as the table has them.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Lock
 
@@ -19,9 +20,12 @@ from stompcap.lake.paths import location
 from stompcap.lake.stores import explained, settings
 
 _KEPT: dict[str, DeltaTable] = {}
-_ROWS: dict[tuple[str, tuple[str, ...] | None], tuple[int, pa.Table]] = {}
+_COLUMNS: dict[str, dict[str, dict[str, pa.ChunkedArray]]] = {}
+"""Of small tables that are kept: by table, file and name."""
 _HOLDERS: list[str] = []
 _LOCK = Lock()
+AT_ONCE = 8
+"""Files that are read at a time."""
 
 
 @contextmanager
@@ -36,8 +40,8 @@ def keep_open(lake: str) -> Iterator[None]:
             _HOLDERS.remove(location(lake, ""))
             for where in [where for where in _KEPT if not where.startswith(tuple(_HOLDERS))]:
                 del _KEPT[where]
-            for key in [key for key in _ROWS if key[0] not in _KEPT]:
-                del _ROWS[key]
+            for where in _COLUMNS.keys() - _KEPT.keys():
+                del _COLUMNS[where]
 
 
 def table(where: str, version: int | None = None) -> DeltaTable:
@@ -67,18 +71,24 @@ def _latest(where: str) -> DeltaTable:
     return found
 
 
-def rows(where: str, version: int, columns: Sequence[str] | None, read: Callable[[], pa.Table]) -> pa.Table:
-    """Columns of a version of the table that lies somewhere, as `read` gives them; of a lake that is kept, as they were read before."""
-    key = where, None if columns is None else tuple(columns)
+def rows(where: str, uris: Sequence[str], schema: pa.Schema, read: Callable[[str, Sequence[str]], pa.Table]) -> pa.Table:
+    """Columns of the files of the table that lies somewhere, as `read` gives those of a file; of a lake that is kept, none is read twice.
+
+    A file of a table never changes, so that what a commit adds is all that is read for it.
+    """
     with _LOCK:
-        before = _ROWS.get(key)
-    if before is not None and before[0] == version:
-        return before[1]
-    found = read()
-    with _LOCK:
-        if where in _KEPT:
-            _ROWS[key] = version, found
-    return found
+        held = _COLUMNS.setdefault(where, {}) if where in _KEPT else {}
+        for gone in held.keys() - set(uris):
+            del held[gone]
+
+    def of(uri: str) -> pa.Table:
+        found = held.setdefault(uri, {})
+        if lacking := [name for name in schema.names if name not in found]:
+            found.update(zip(lacking, read(uri, lacking).columns, strict=True))
+        return pa.Table.from_arrays([found[name] for name in schema.names], schema=schema)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return pa.concat_tables([schema.empty_table(), *pool.map(of, uris)])
 
 
 def at(where: str, version: int | None = None) -> DeltaTable:

@@ -172,7 +172,10 @@ def small(lake: str, table: str, columns: list[str] | None = None, filters: list
     delta = open_tables.table(where)
     if filters:
         return delta.to_pyarrow_table(columns=columns, filters=filters)
-    return open_tables.rows(where, delta.version(), columns, lambda: read_files(table, data_files.of(delta), columns))
+    schema = TABLES[table].arrow
+    wanted = pa.schema([schema.field(name) for name in columns or schema.names])
+    files = {file.uri: file for file in data_files.of(delta)}
+    return open_tables.rows(where, list(files), wanted, lambda uri, names: read_files(table, [files[uri]], names))
 
 
 def matching(

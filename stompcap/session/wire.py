@@ -51,12 +51,20 @@ def capture_order(table: pa.Table, which: str, order: Mapping[str, int]) -> I64:
 
     That of its first or last octet, as `which` begins the columns' names (`first_`, `last_`), or of its only one.
     """
-    captures, ranks = pa.array(list(order), pa.string()), np.array(list(order.values()), np.int64)
-    capture = coded(table.column(f"{which}capture_id"), captures)
     packet = integers(table.column(f"{which}packet"), 0)
-    rank = np.where(capture >= 0, ranks[capture], 0) if len(ranks) else np.zeros(len(capture), np.int64)
-    found: I64 = (rank << PACKET_BITS) | packet
+    found: I64 = (_ranks(table.column(f"{which}capture_id"), order) << PACKET_BITS) | packet
     return found
+
+
+def _ranks(captures: pa.ChunkedArray, order: Mapping[str, int]) -> I64:
+    """The rank of each row's capture, 0 where it has none. Each capture is looked up once: `order` may have very many."""
+    ids = flat(captures)
+    if len(ids) == 0:
+        return np.zeros(0, np.int64)
+    runs = pc.run_end_encode(ids.fill_null("") if ids.null_count else ids)
+    names = runs.values.dictionary_encode()
+    ranks = np.array([order.get(name, 0) for name in names.dictionary.to_pylist()], np.int64)
+    return np.repeat(ranks[names.indices.to_numpy()], np.diff(runs.run_ends.to_numpy(), prepend=0))
 
 
 def by_key(direction: I64, offset: I64) -> I64 | None:

@@ -47,7 +47,8 @@ def captures_with_zero(rows: pa.Table) -> pa.Table:
     for name in ("first_ns", "last_ns"):
         at, values = rows.schema.get_field_index(name), rows.column(name)
         without = pc.and_(pc.is_null(values), pc.greater(pc.fill_null(rows.column("packets"), 0), 0))
-        rows = rows.set_column(at, name, pc.if_else(without, pa.scalar(0, values.type), values))
+        if pc.any(without).as_py():
+            rows = rows.set_column(at, name, pc.if_else(without, pa.scalar(0, values.type), values))
     return rows
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+import pickle
+from collections.abc import Iterable, Sequence
+from typing import Generic, TypeVar
 
+T = TypeVar("T")
 FILE_OCTETS = 1 << 16  # what opening a file costs, in octets read meanwhile
 LEAST_OCTETS = 1 << 20  # worth a task
 TASK_OCTETS = 1 << 28  # a task reads as a stream: this bounds what is lost with it, not its memory
@@ -28,3 +31,17 @@ def packed(octets: Sequence[int], tasks: int) -> list[list[int]]:
         found[task].append(piece)
         heapq.heapreplace(loads, (load + octets[piece] + FILE_OCTETS, task))
     return sorted(sorted(task) for task in found)
+
+
+class Packs(Generic[T]):
+    """What each task is given, by its number: octets until a task asks for its own, so that none makes objects of what others get."""
+
+    def __init__(self, packs: Iterable[Sequence[T]]) -> None:
+        self._octets = [pickle.dumps(pack) for pack in packs]
+
+    def __getitem__(self, task: int) -> Sequence[T]:
+        pack: Sequence[T] = pickle.loads(self._octets[task])  # noqa: S301  of this program's own
+        return pack
+
+    def __len__(self) -> int:
+        return len(self._octets)

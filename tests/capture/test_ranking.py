@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ NAMES = [
     "a{n}", "a{n}.pcap", "d/a_{n:05}_{t}.pcapng", "a-{t}", "x{n}.gz", "a.pcap{n}", "a.pcap", "cap{k}-{n}.pcap", "\xe9{n}.pcap",
     "h1/{t}_{n:03}", "/a{n}", "a/{t}{t}-{n}.pcap.ZST", "{n}", "", "a\u0663{n}", "/", "{t}/a{n}",
 ]  # fmt: skip
+TYPES = {"capture_id": pa.string(), "path": pa.string(), "source": pa.string(), "first_ns": pa.int64(), "last_ns": pa.int64()}
 STAMPS = ["%Y%m%d%H%M%S", "%Y-%m-%d_%H.%M.%S", "%Y%m%d%H%M"]
 
 
@@ -93,6 +95,42 @@ def test_all_at_once_is_as_one_by_one(few: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_names, "FEW", few)
         ranks()
+
+
+def ordered(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], bool]:
+    """Ids in order, and whether the order is steady."""
+    columns = {name: pa.array([row[name] for row in rows], kind) for name, kind in TYPES.items()}
+    found = ranking.in_order(pa.table(columns))
+    return [rows[at]["capture_id"] for at in found.rows.tolist()], found.steady
+
+
+@given(captures(), st.data())
+def test_a_steady_order_is_that_of_any_part(rows: list[dict[str, Any]], data: st.DataObject) -> None:
+    every, steady = ordered(rows)
+    part = [row for row in rows if data.draw(st.booleans())]
+    if steady:
+        names = {row["capture_id"] for row in part}
+        assert ordered(part) == ([name for name in every if name in names], True)
+
+
+@pytest.mark.parametrize(
+    ("files", "steady"),
+    [
+        (["a0 0", "a1 10", "a2 20"], True), (["a0 0", "a2 20", "a1 10"], True), (["a0 0", "a1 10", "b0 5", "b1 15"], True),
+        (["a0 0", "a1 5"], False),  # they overlap
+        (["a0 20", "a1 0"], False),  # a clock stepped, as names say
+        (["a0 0", "a1 10", "a1 20"], False),  # a part may have each number once
+        (["a 0", "a1 10"], False),  # without the second, the first may be of another rotation
+        ([], True),
+    ],
+)  # fmt: skip
+def test_which_order_is_steady(files: Sequence[str], steady: bool) -> None:
+    told = [(name, int(first) * SECOND) for name, first in map(str.split, files)]
+    rows = [
+        {"path": name, "first_ns": first, "last_ns": first + 10 * SECOND, "source": "a", "capture_id": f"{at}"}
+        for at, (name, first) in enumerate(told)
+    ]
+    assert ordered(rows)[1] == steady
 
 
 def chained(ids: Sequence[str]) -> bytes:

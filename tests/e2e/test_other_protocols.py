@@ -20,13 +20,17 @@ from stompcap.tcp.finality import BLOCK
 from tests.capture.packaging import Frame, pcap
 from tests.e2e.runs import Lake
 from tests.e2e.spoken import CLIENT, SECRET, SERVER, SPOKEN, USUAL_PORT
-from tests.examples import THOROUGH, one_in
+from tests.examples import THOROUGH, one_in, slow_behind
 from tests.tcp.wire import ETHER, START_NS
 
 SECOND = 10**9
 MSS = 1000
 EPHEMERAL = 50123
 Says = Sequence[tuple[int, bytes]]
+
+OF_EACH_KIND = ["OpenWire", "MQTT 5", "TLS", "HTTP/1.1", "HTTP/2", "Redis"]
+"""Of brokers in binary, as short, in a transport, of lines, of frames, and neither."""
+NAMED = slow_behind(len(OF_EACH_KIND), [*OF_EACH_KIND, *(name for name in SPOKEN if name not in OF_EACH_KIND)])
 
 
 def packets(says: Says, ports: tuple[int, int], *, handshake: bool = True, closes: bool = False) -> list[Frame]:
@@ -97,7 +101,7 @@ def of(lake: Lake, *columns: str) -> set[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("closes", [pytest.param(True, marks=pytest.mark.slow), False])
-@pytest.mark.parametrize("name", SPOKEN)
+@pytest.mark.parametrize("name", NAMED)
 def test_connections_of_other_protocols_leave_no_octet_and_are_named(name: str, closes: bool, tmp_path: Path) -> None:
     one = SPOKEN[name]
     lake = taken(tmp_path, [frame for ports in ends(name) for frame in packets(one.says, ports, closes=closes)])
@@ -106,7 +110,7 @@ def test_connections_of_other_protocols_leave_no_octet_and_are_named(name: str, 
     assert of(lake, "client_port", "server_port", "protocol", "transport") == expected
 
 
-@pytest.mark.parametrize("name", SPOKEN)
+@pytest.mark.parametrize("name", NAMED)
 def test_connections_of_other_protocols_joined_midway_leave_no_octet(name: str, tmp_path: Path) -> None:
     found = [packets(SPOKEN[name].says, ports, handshake=False) for ports in ends(name)]
     for begin in range(1, len(found[0]), 3 if THOROUGH else 7):
@@ -117,7 +121,7 @@ def test_connections_of_other_protocols_joined_midway_leave_no_octet(name: str, 
 
 @pytest.mark.parametrize(("block", "every"), [(4, 2), pytest.param(BLOCK, 5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("handshake", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", SPOKEN)
+@pytest.mark.parametrize("name", NAMED)
 def test_no_run_keeps_an_octet_of_what_it_leaves_open(name: str, handshake: bool, block: int, every: int, tmp_path: Path) -> None:
     frames = packets(SPOKEN[name].says, (EPHEMERAL, 61616), handshake=handshake)
     lake = Lake(block=block)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,8 +12,9 @@ from hypothesis import strategies as st
 
 from stompcap.session import Analysis, analyse
 from stompcap.session.header_values import header_values
-from stompcap.session.wire import by_key, sides
+from stompcap.session.wire import by_key, capture_order, sides
 from stompcap.tables.schema import HEADER_MAP
+from stompcap.wire_order import PACKET_BITS
 from tests.examples import one_in
 from tests.session.transcript import Session, commands, run, tables
 
@@ -63,6 +66,22 @@ def test_captures_follow_their_rank() -> None:
     made["frames"] = pa.Table.from_pylist(frames, made["frames"].schema)
     dialogue = analysed(made, {"second": 1, "cap": 0}).dialogue
     assert commands(dialogue) == [">CONNECT", "<CONNECTED", ">SEND", "<RECEIPT"]
+
+
+class Asked(dict[str, int]):
+    """Ranks by id that nothing goes through."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", None])), st.integers(1, 3))
+def test_the_order_of_captures_is_asked_only_for_those_that_rows_have(ids: list[str | None], parts: int) -> None:
+    columns = {"capture_id": pa.array(ids, pa.string()), "packet": pa.array(range(len(ids)), pa.int64())}
+    whole, size = pa.table(columns), len(ids) // parts + 1
+    table = pa.concat_tables([whole.slice(at * size, size) for at in range(parts)])
+    found = capture_order(table, "", Asked(a=7, b=1 << 20))
+    assert found.tolist() == [{"a": 7, "b": 1 << 20}.get(name or "", 0) << PACKET_BITS | at for at, name in enumerate(ids)]
 
 
 @one_in(6)

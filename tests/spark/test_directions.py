@@ -58,7 +58,7 @@ def test_the_other_direction_a_run_later(order: tuple[int, ...], later: bool, ru
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["client first", "server first"])
 def test_of_a_connection_of_many_packets(order: tuple[int, ...], run: Start, tmp_path: Path) -> None:
-    _, (first, rest) = rotated(tmp_path, 1, 30_000, 2)
+    _, (first, rest) = rotated(tmp_path, 1, 20_000, 2)
     one, other = (sides(str(first))[number] for number in order)
     run(tmp_path / "lake", one)
     assert lakes.small(str(tmp_path / "lake"), "stream_state", ["pieces"]).column("pieces").null_count < BLOCK

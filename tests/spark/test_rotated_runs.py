@@ -14,6 +14,7 @@ from benchmarks.rotation import rotated
 from pipelines.job import Job
 from pipelines.result import Result
 from pipelines.run import STAGES, execute
+from stompcap.capture.by_rank import CapturesByRank
 from stompcap.lake import tables as lakes
 from stompcap.options import Options
 from stompcap.tables import TABLES
@@ -69,6 +70,20 @@ def test_a_run_for_each_file(run: Callable[..., Result], whole: dict[str, list[s
             assert {count} == counts, name
     assert rows_of(lake) == whole
     run(lake, captures)
+    assert rows_of(lake) == whole
+
+
+def test_captures_of_earlier_runs_may_be_sent_once(
+    run: Callable[..., Result], whole: dict[str, list[str]], spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a lake knows many: tasks are given those that they read, and ask for others where connections go on."""
+    sent, real = list[CapturesByRank](), spark.sparkContext.broadcast
+    monkeypatch.setattr("pipelines.ingest.ranks.FEW", 0)
+    monkeypatch.setattr(spark.sparkContext, "broadcast", lambda value: sent.append(value) or real(value))
+    lake, captures = tmp_path / "lake", cut(CAPTURE, tmp_path, [0.3, 0.6])
+    for capture in captures:
+        run(lake, [capture])
+    assert [len(known) for known in sent] == [2, 3]
     assert rows_of(lake) == whole
 
 

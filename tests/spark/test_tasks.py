@@ -15,6 +15,7 @@ from stompcap.options import Options
 from stompcap.spark.workers.extract import Extract
 from stompcap.spark.workers.read import Read
 from stompcap.tables import TABLES
+from stompcap.tasks.packing import Packs
 from stompcap.tcp import flows
 from stompcap.tcp.idle import IDLE_NS
 from tests.e2e.truth import DATA
@@ -27,7 +28,7 @@ def extracted(lake: Path) -> dict[str, Counter[str]]:
     surveys = [capture.examine(str(path), "default") for path in CAPTURES]
     named = CapturesByRank.of((one.row["path"], one.row["capture_id"]) for one in surveys)
     packs = [[(rank, part)] for rank, one in enumerate(surveys) for part in one.splits]
-    read = Read(packs, 1, vlan=False, tunnels=True)
+    read = Read(Packs(packs), 1, vlan=False, tunnels=True)
     numbers = (pa.RecordBatch.from_pydict({"id": [number]}) for number in range(len(read.packs)))
     for name in TOLD:
         (lake / name).mkdir(parents=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stompcap.tasks.packing import FILE_OCTETS, packed, tasks_to_read
+from stompcap.tasks.packing import FILE_OCTETS, Packs, packed, tasks_to_read
 
 
 @given(st.lists(st.integers(0, 1 << 30), max_size=200), st.integers(1, 20))
@@ -27,3 +29,22 @@ def test_every_piece_is_in_one_task(octets: list[int], tasks: int) -> None:
 )
 def test_tasks_follow_octets_and_cores_or_on_a_cluster_octets_alone(octets: int, cores: int, tasks: int) -> None:
     assert tasks_to_read(octets, cores) == tasks
+
+
+class Piece:
+    """Work that tells when it is unpacked."""
+
+    def __getstate__(self) -> int:
+        return 1
+
+    unpacked = 0
+
+    def __setstate__(self, state: object) -> None:
+        Piece.unpacked += 1
+
+
+def test_a_task_unpacks_its_own_pieces_alone() -> None:
+    travelled: Packs[Piece] = pickle.loads(pickle.dumps(Packs([[Piece(), Piece()], [Piece()], []])))
+    assert (len(travelled), Piece.unpacked) == (3, 0)
+    assert [len(travelled[task]) for task in range(3)] == [2, 1, 0]
+    assert Piece.unpacked == 3

@@ -11,12 +11,14 @@ import typer
 
 from stompcap.cli import common
 from stompcap.cli.grouped import grouped
+from stompcap.cli.inputs import demand_some
 from stompcap.cli.packet_options import PACKETS, Packets
 from stompcap.cli.stderr import to_stderr
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.options import one_of
 
 NEW, NOTHING = 1, 4
+TEXT = "text"
 Traces = Annotated[list[str], typer.Argument(metavar="TRACE...", help="Captures: files, folders, globs or URIs.", show_default=False)]
 Side = Annotated[str, typer.Option("--side", help="Whose rules are judged: client, server or both.")]
 Level = Annotated[str, typer.Option("--level", help="The mildest level at which a finding counts: MUST, SHOULD or INFO.")]
@@ -41,7 +43,7 @@ def check(
     side: Side = "both",
     level: Level = "MUST",
     baseline: BaselineFile = None,
-    form: Format = "text",
+    form: Format = TEXT,
     output: Output = None,
     allow_empty: AllowEmpty = False,
     packets: Packets = PACKETS,
@@ -54,6 +56,8 @@ def check(
     more than 64 MiB use run and report.
     """
     del verbose
+    if form == TEXT and output is None:  # another form, or a file, is for a program that expects it
+        demand_some(traces)
     from stompcap.checking import check as judge
     from stompcap.checking.formats import FORMATS, written
 

@@ -13,6 +13,7 @@ from stompcap.capture_point_warnings import warnings
 from stompcap.cli import common
 from stompcap.cli.dialogue_options import Frames, Output, Sessions, Summary
 from stompcap.cli.grouped import grouped
+from stompcap.cli.inputs import demand_some
 from stompcap.cli.packet_options import PACKETS, Packets
 from stompcap.cli.printing import Enough, Printer, form_of
 from stompcap.cli.stderr import to_stderr
@@ -61,6 +62,9 @@ def peek(
     Nothing is written, and no Spark is needed. Several captures are one trace in order of time. For more than 64 MiB use run and show.
     """
     del verbose
+    live = PIPE in captures
+    if not live:
+        demand_some(captures)
     from stompcap.cli.dialogue.selection import Selection, selection
     from stompcap.cli.dialogue.text import style_for
 
@@ -68,7 +72,6 @@ def peek(
     in_zone = common.times_in(output.time_zone)
     options = common.options(common.Reading(**vars(packets)), settings=settings)
     wanted = selection(frames, sessions)
-    live = PIPE in captures
     if trace is not None:
         if live or wanted != Selection() or summary or form == "csv":
             raise UsageError("--trace shows one connection of files as text or JSON, and cannot be combined with - or what selects frames")

@@ -14,6 +14,7 @@ from stompcap import logs
 from stompcap.cli import common, incidents, render, streams
 from stompcap.cli.entered import entered
 from stompcap.cli.grouped import grouped
+from stompcap.cli.inputs import demand_some
 from stompcap.cli.moments import nanoseconds
 from stompcap.cli.progress import on_stderr
 from stompcap.cli.stderr import note, to_stderr
@@ -98,13 +99,13 @@ def run(
 
 def connections(again: common.Again, lake: str, source: str) -> Wanted | None:
     """Which connections are to be computed again; raises UsageError where the options do not say that, or name none of the source."""
-    from stompcap.lake import tables as lakes
-
     if not again.reprocess:
         for option, value in (("--stream", again.stream), ("--from", again.since), ("--to", again.until)):
             if value:
                 raise UsageError(f"{option}: says which connections --reprocess computes again; add that")
         return None
+    from stompcap.lake import tables as lakes
+
     lakes.demand(lake)
     from pipelines.recompute.reprocess import Wanted
 
@@ -194,13 +195,14 @@ def perform(
     wanted: Wanted | None = None,
 ) -> None:
     """Run stages, print their results and end with the right code."""
-    from stompcap.lake import open_tables
-    from stompcap.lake import tables as lakes
-
     gates = RUN_GATES if len(stages) > 1 else GATES
     for gate in fail_on or ():
         if gate not in gates:
             raise UsageError(f"--fail-on {gate}: must be {one_of(gates)}")
+    demand_some(captures)
+    from stompcap.lake import open_tables
+    from stompcap.lake import tables as lakes
+
     as_json, quiet = verbosity.as_json, verbosity.quiet
     summed = not (as_json or quiet or logs.structured())
     common.keep_replaced(where)

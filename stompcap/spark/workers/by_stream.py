@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,10 +43,13 @@ class Decode:
 
 @dataclass(frozen=True)
 class Correlate:
-    """Frames of whole streams to sessions and what belongs to them, and to the metrics of each session; `prefix` as for Decode."""
+    """Frames of whole streams to sessions and what belongs to them, and to the metrics of each session.
+
+    `prefix` as for Decode; `order` gives the rank of each capture in wire order, by id.
+    """
 
     lake: str
-    order: dict[str, int]
+    order: Callable[[], Mapping[str, int]]
     prefix: str
     options: Options
     outputs: tuple[str, ...]
@@ -56,7 +60,7 @@ class Correlate:
 
         freeze_loaded()
         sink = Sink(self.lake, self.outputs, self.prefix)
-        analyser = SessionAnalyser(self.order, self.options, sink.wants)
+        analyser = SessionAnalyser(self.order(), self.options, sink.wants)
         for group in whole_groups(batches, ("stream_id",), None, STREAMS):
             tables = with_zero(tables_of(group))
             layers = tables.pop("transports")

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from stompcap.capture.by_rank import CapturesByRank
 from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
+from stompcap.capture.some_by_rank import SomeByRank
 from stompcap.lake.open_state import OpenState
 from stompcap.lake.paths import open_files
 from stompcap.progress import Meter
@@ -42,7 +43,7 @@ class Extract:
     """
 
     lake: str
-    captures: CapturesByRank
+    captures: CapturesByRank | SomeByRank
     batch_id: str
     options: Options
     outputs: tuple[str, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from stompcap.tasks.failures import Failures
 if TYPE_CHECKING:
     from stompcap.capture import Split
     from stompcap.spark.slices import Reread
+    from stompcap.tasks.packing import Packs
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Read:
     `reread`: which segments count of captures that are reread.
     """
 
-    packs: Sequence[Sequence[tuple[int, Split]]]
+    packs: Packs[tuple[int, Split]]
     tasks: int
     vlan: bool
     tunnels: bool

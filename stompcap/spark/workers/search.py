@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from stompcap.capture.segment_columns import FIN, RST, SYN
 if TYPE_CHECKING:
     from stompcap.capture import Split
     from stompcap.spark.slices import Slice
+    from stompcap.tasks.packing import Packs
 
 DDL = "endpoints BINARY"
 
@@ -21,7 +22,7 @@ DDL = "endpoints BINARY"
 class Search:
     """Searches parts of captures for segments: `packs` are a task's each, whose number comes as its row."""
 
-    packs: Sequence[Sequence[Split]]
+    packs: Packs[Split]
     segments: Slice
     vlan: bool
     tunnels: bool

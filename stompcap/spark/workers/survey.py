@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stompcap.capture import Known
     from stompcap.capture import Survey as Found
     from stompcap.options import Options
+    from stompcap.tasks.packing import Packs
 
 
 def examined(
@@ -43,7 +44,7 @@ def examined(
 class Survey:
     """Looks at files: `packs` are a task's each, of paths with the captures they may continue; the task's number comes as its row."""
 
-    packs: Sequence[Sequence[tuple[str, Sequence[Known]]]]
+    packs: Packs[tuple[str, Sequence[Known]]]
     options: Options
 
     def __call__(self, batches: Batches) -> Batches:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pipelines.ingest import ledger
-from pipelines.ingest.survey import related
+from pipelines.ingest.survey import related, sizes_here
 from stompcap.lake import tables as lakes
 from stompcap.tables import TABLES
 from stompcap.tables.words import UNREADABLE
@@ -45,10 +45,10 @@ def test_a_file_is_compared_with_captures_of_its_name_or_size(
     lake: str, tmp_path: Path, name: str, octets: int, found: list[str]
 ) -> None:
     (tmp_path / name).write_bytes(b"\0" * octets)
-    assert sorted(row["capture_id"] for row in related(lake, [str(tmp_path / name)])) == sorted(found)
+    assert sorted(row["capture_id"] for row in related(lake, [str(tmp_path / name)], sizes_here([str(tmp_path / name)]))) == sorted(found)
 
 
 def test_what_is_compared_is_the_row_as_all_captures_have_it(lake: str) -> None:
     every = {row["capture_id"]: row for row in ledger.known(lake)}
     assert len(every) == len(SIZES) - 1
-    assert related(lake, ["one.pcap", "two.pcap"]) == [every["/a/one.pcap"], every["/b/c/two.pcap"]]
+    assert related(lake, ["one.pcap", "two.pcap"], ()) == [every["/a/one.pcap"], every["/b/c/two.pcap"]]

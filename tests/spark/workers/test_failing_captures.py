@@ -23,6 +23,7 @@ from stompcap.spark.workers.read import Read
 from stompcap.spark.workers.survey import examined
 from stompcap.tables import TABLES
 from stompcap.tasks.failures import FAILURES, Failures, ranks
+from stompcap.tasks.packing import Packs
 from stompcap.tcp import flows
 from tests.e2e.truth import DATA
 
@@ -89,7 +90,7 @@ def manifest(lake: Path) -> tuple[list[dict[str, Any]], Failures]:
     """The files that tasks name after all captures went through them, and the captures that failed."""
     named = CapturesByRank.of((one.row["path"], one.row["capture_id"]) for one in surveys())
     packs = [[(rank, part)] for rank, one in enumerate(surveys()) for part in one.splits]
-    read = Read(packs, 1, vlan=False, tunnels=True)
+    read = Read(Packs(packs), 1, vlan=False, tunnels=True)
     for name in OUTPUTS:
         (lake / name).mkdir(parents=True, exist_ok=True)
 

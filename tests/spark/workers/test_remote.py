@@ -10,6 +10,7 @@ from stompcap import capture
 from stompcap.capture import uris
 from stompcap.spark.workers.read import Read
 from stompcap.tasks.failures import Failures
+from stompcap.tasks.packing import Packs
 from tests.e2e.truth import DATA
 from tests.s3 import store
 
@@ -26,7 +27,7 @@ def test_each_byte_is_asked_for_once_and_travels_with_its_segment() -> None:
         s3.asked.clear()
         rows = [
             row
-            for batch in Read([[(0, split) for split in found.splits]], 1, False, True)._read(0, Failures())
+            for batch in Read(Packs([[(0, split) for split in found.splits]]), 1, False, True)._read(0, Failures())
             for row in batch.to_pylist()
         ]
         asked = sum(end - begin for begin, end in s3.ranges)

@@ -1,0 +1,48 @@
+"""Values that tasks may ask for: each executor gets them once, and a task unpacks one only where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Held(Generic[T]):
+    """A value that goes with each task."""
+
+    value: T
+
+    def __call__(self) -> T:
+        return self.value
+
+
+@dataclass(frozen=True)
+class _Shared(Generic[T]):
+    """A value that Spark brings to each executor, and that each of its Python processes unpacks once."""
+
+    broadcast: Broadcast[T]
+
+    def __call__(self) -> T:
+        return self.broadcast.value
+
+
+@contextmanager
+def shared(spark: SparkSession, value: T, *, large: bool) -> Iterator[Callable[[], T]]:
+    """What gives a value in tasks, until the context ends; one that is not `large` is sent along with them."""
+    if not large:
+        yield _Held(value)
+        return
+    broadcast = spark.sparkContext.broadcast(value)
+    try:
+        yield _Shared(broadcast)
+    finally:
+        with suppress(Exception):  # py4j has several for a JVM that does not answer; what went wrong before is what counts
+            broadcast.destroy()
