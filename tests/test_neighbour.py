@@ -30,6 +30,7 @@ except stompcap.StompcapError as error:
 
 @pytest.mark.parametrize("program", [COMMAND, PROGRAM], ids=["command", "program"])
 def test_another_package_of_the_name_is_told(program: str, tmp_path: Path) -> None:
+    (tmp_path / "x.pcap").touch()
     (tmp_path / "pipelines").mkdir()
     (tmp_path / "pipelines" / "__init__.py").touch()
     surroundings = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}

@@ -13,11 +13,13 @@ from stompcap.cli import entry
 from stompcap.lake import damage, mending
 from stompcap.lake import tables as lakes
 from stompcap.lake.damage import MADE, MARK
+from tests.e2e.truth import DATA
 from tests.lake.damages import DAMAGES, a_file
 from tests.pipelines.forgetting.forgotten_lakes import Connection, make
 
 COMMANDS = {
-    "run": ("run", "none.pcap"), "show": ("show",), "sql": ("sql", "FROM sessions"), "report": ("report", "-o", "{}/report.html"),
+    "run": ("run", str(DATA / "rabbitmq_dialogue.pcap")), "show": ("show",), "sql": ("sql", "FROM sessions"),
+    "report": ("report", "-o", "{}/report.html"),
     "validate": ("validate",), "maintain": ("maintain",), "forget": ("forget", "--login", "x", "--yes"),
     "reprocess": ("run", "--reprocess"),
 }  # fmt: skip
