@@ -116,7 +116,7 @@ def test_unreadable_inputs_are_named_and_the_rest_is_done(tmp_path: Path) -> Non
     [
         (("run", "--lake", "l"), 2, "CAPTURE"),
         (("sql", "SELECT 1", "--lake", "/nowhere/lake"), 3, "no lake here"),
-        (("run", "x.pcap", "--lake", "/proc/lake"), 3, "/proc/lake"),
+        (("run", str(CAPTURES[0]), "--lake", "/proc/lake"), 3, "/proc/lake"),
         (("run", "x.pcap", "--lake", "l", "--ack-scope", "moon"), 2, "--ack-scope moon"),
         (("run", "x.pcap", "--lake", "l", "--ports", "99999"), 2, "99999"),
         (("rules", "explain", "XX-99"), 2, "XX-99"),
