@@ -48,10 +48,6 @@ def batch_name(captures: Iterable[Survey], source: str) -> str:
     return hashlib.sha256(f"{source}:{ids}".encode()).hexdigest()[:16]
 
 
-FEW = 1000
-"""Captures that are sent along with each task though it may not ask for them."""
-
-
 class Ranks:
     """The captures that a batch reads and those before it, in one order; a rank is a capture's number in it."""
 
@@ -110,7 +106,7 @@ class Ranks:
         own = list(self.order.values())
         asked = bool(self.state.files) or not np.isin(self.captures.secrets, own).all()
         known = self.captures if asked else CapturesByRank.of(())  # else nothing names them
-        with shared(spark, known, large=len(known) > FEW) as every:
+        with shared(spark, known) as every:
             yield SomeByRank(self.captures, own, every)
 
     def over(self, again: pa.Array, idle_ns: int) -> pa.Array:

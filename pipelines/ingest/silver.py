@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as f
 
-from pipelines.ingest.ranks import FEW
 from stompcap.lake.manifest import MANIFEST, collected
 from stompcap.lake.tables import read
 from stompcap.spark.shared import shared
@@ -61,7 +60,7 @@ def correlate(
         of_batches(job, "stalls", batches),
         of_batches(job, "transports", batches),
     ]
-    with shared(job.spark(), order, large=len(order) > FEW) as ranks:
+    with shared(job.spark(), order) as ranks:
         return _written(job, parts, Correlate(job.lake, ranks, prefix, job.options, tuple(outputs)))
 
 

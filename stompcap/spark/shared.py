@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import SparkSession
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Sized)
+FEW = 1000
+"""Entries of a value that is sent along with each task though it may not ask for it."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,9 @@ class _Shared(Generic[T]):
 
 
 @contextmanager
-def shared(spark: SparkSession, value: T, *, large: bool) -> Iterator[Callable[[], T]]:
-    """What gives a value in tasks, until the context ends; one that is not `large` is sent along with them."""
-    if not large:
+def shared(spark: SparkSession, value: T) -> Iterator[Callable[[], T]]:
+    """What gives a value in tasks, until the context ends; one with few entries is sent along with them."""
+    if len(value) <= FEW:
         yield _Held(value)
         return
     broadcast = spark.sparkContext.broadcast(value)

@@ -78,7 +78,7 @@ def test_captures_of_earlier_runs_may_be_sent_once(
 ) -> None:
     """As where a lake knows many: tasks are given those that they read, and ask for others where connections go on."""
     sent, real = list[CapturesByRank](), spark.sparkContext.broadcast
-    monkeypatch.setattr("pipelines.ingest.ranks.FEW", 0)
+    monkeypatch.setattr("stompcap.spark.shared.FEW", 0)
     monkeypatch.setattr(spark.sparkContext, "broadcast", lambda value: sent.append(value) or real(value))
     lake, captures = tmp_path / "lake", cut(CAPTURE, tmp_path, [0.3, 0.6])
     for capture in captures:

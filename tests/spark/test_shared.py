@@ -30,20 +30,21 @@ class Asks:
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_tasks_ask_for_it(spark: SparkSession, *, large: bool) -> None:
-    with shared(spark, VALUE, large=large) as value:
+def test_tasks_ask_for_it(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, *, large: bool) -> None:
+    monkeypatch.setattr("stompcap.spark.shared.FEW", len(VALUE) - large)
+    with shared(spark, VALUE) as value:
         rows = spark.range(0, 6, 1, 3).mapInArrow(Asks(value), "said STRING").collect()
         assert (len(cloudpickle.dumps(Asks(value))) < 10_000) == large
     assert sorted(row["said"] for row in rows) == list("012345")
 
 
 def test_it_is_gone_behind_the_context(spark: SparkSession) -> None:
-    with shared(spark, VALUE, large=True) as value:
+    with shared(spark, VALUE) as value:
         pass
     with pytest.raises(Exception, match=r"(?i)destroyed"):
         spark.range(1).mapInArrow(Asks(value), "said STRING").collect()
 
 
 def test_what_went_wrong_within_is_raised(spark: SparkSession) -> None:
-    with pytest.raises(KeyError), shared(spark, VALUE, large=True):
+    with pytest.raises(KeyError), shared(spark, VALUE):
         raise KeyError
