@@ -11,7 +11,9 @@ import pytest
 from pipelines.job import Job
 from pipelines.result import Result
 from pipelines.run import STAGES, execute
+from stompcap.lake import tables as lakes
 from stompcap.options import Options
+from stompcap.tables import TABLES
 from tests.e2e.truth import captures
 
 if TYPE_CHECKING:
@@ -39,3 +41,13 @@ def whole_run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
 def lake(whole_run: Result) -> Path:
     """The lake of that run."""
     return Path(whole_run.lake)
+
+
+@pytest.fixture(scope="module")
+def viewed(spark: SparkSession, lake: Path) -> Iterator[SparkSession]:
+    """The session with views of that lake, of which Spark keeps what it has read: most of a query of small tables is to look for files."""
+    lakes.views(spark, str(lake))
+    for name in TABLES:
+        spark.catalog.cacheTable(name)
+    yield spark
+    spark.catalog.clearCache()

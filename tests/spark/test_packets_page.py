@@ -20,10 +20,9 @@ QUERIES = re.findall(r"```sql\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: re.findall(r"FROM (\w+)", query)[0])
-def test_a_query_of_the_page_finds_packets(spark: SparkSession, lake: object, query: str) -> None:
-    lakes.views(spark, str(lake))
+def test_a_query_of_the_page_finds_packets(viewed: SparkSession, lake: object, query: str) -> None:
     packets = {row["path"]: row["packets"] for row in lakes.small(str(lake), "captures", ["path", "packets"]).to_pylist()}
-    rows = [row.asDict() for row in spark.sql(query).collect()]
+    rows = [row.asDict() for row in viewed.sql(query).collect()]
     assert rows
     for row in rows:
         paths = [value for name, value in row.items() if name.endswith("path")]

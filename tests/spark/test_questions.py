@@ -46,12 +46,6 @@ def carried(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return folder
 
 
-@pytest.fixture(scope="module")
-def viewed(spark: SparkSession, lake: Path) -> SparkSession:
-    lakes.views(spark, str(lake))
-    return spark
-
-
 def test_there_are_questions_of_all_who_ask() -> None:
     found = questions()
     assert len(found) >= 30
