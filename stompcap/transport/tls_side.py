@@ -258,8 +258,11 @@ class Side(Searching):
         connection, other = self.connection, self.other
         if not self.patient or other is None or not connection.keys or len(self.held) > MOST_HELD:
             return False
-        untold = other.phase == CLEAR and not (other.sure or other.slack or other.scanning or other.skip)
-        if untold and (not connection.hellos or not connection.digests):
+        whole = not (other.sure or other.slack or other.scanning or other.skip)
+        if whole and other.phase == CLEAR and (not connection.hellos or not connection.digests):
+            return True
+        renegotiated = connection.version == TLS_1_2 and self.phase > max(1, min(len(connection.hellos), len(connection.digests)))
+        if whole and other.came and renegotiated:  # its keys depend on a hello that the other has encrypted
             return True
         asks = self.side == connection.client and self.phase == CLEAR and connection.early == UNKNOWN
         return asks and connection.version == TLS_1_3 and other.phase in (CLEAR, HANDSHAKE) and not other.scanning and not other.sure

@@ -170,10 +170,12 @@ def test_a_hello_that_is_asked_for_again_counts_once(tmp_path):
     assert len(reader.connection.digests) == 1
 
 
-def test_keys_change_with_a_renegotiation(tmp_path):
-    reader = read(*said(tmp_path, ["-client_renegotiation"], ["-tls1_2"], ["SEND one", "R", "SEND two"]))
-    assert octets(reader) == b"SEND one\nSEND two\n"
-    assert [side.phase for side in reader.sides] == [2, 2]
+def test_keys_change_with_each_renegotiation(tmp_path):
+    """Each side's keys depend on both hellos, and these are encrypted: no side goes on before the other has told its own."""
+    reader = read(*said(tmp_path, ["-client_renegotiation"], ["-tls1_2"], ["SEND one", "R", "SEND two", "R", "SEND three"]))
+    assert octets(reader) == b"SEND one\nSEND two\nSEND three\n"
+    assert [side.phase for side in reader.sides] == [3, 3]
+    assert [side.unopened for side in reader.sides] == [0, 0]
 
 
 def test_what_follows_a_renegotiation_is_not_read_where_the_log_lacks_its_line(tmp_path):
