@@ -97,8 +97,8 @@ def find_touched(lake: str, sources: Mapping[str, DeltaTable], since: Mapping[st
 
     with query.opened(views) as database:
         for name, columns, ts in (("sends", OF_SENDS, "sent_ts"), ("deliveries", OF_DELIVERIES, "delivered_ts")):
-            if known[name]:
-                take(database, f"SELECT {CONTENT.format('c')} AS content, {ts} AS ts FROM ({_differing(name, columns)}) c")
+            database.execute(f"CREATE TABLE differing_{name} AS {_differing(name, columns)}")
+            take(database, f"SELECT {CONTENT.format('c')} AS content, {ts} AS ts FROM differing_{name} c")
         lives = _altered(database, known)
         for name, ts in (("sends", "sent_ts"), ("deliveries", "delivered_ts")):
             if lives is not None:
@@ -118,8 +118,8 @@ def find_touched(lake: str, sources: Mapping[str, DeltaTable], since: Mapping[st
 
 def _differing(name: str, columns: str) -> str:
     """SQL for what came to a table and had not been there, and what went and is not there."""
-    names = f"SELECT {columns} FROM"
-    return f"({names} came_{name} EXCEPT {names} went_{name}) UNION ALL ({names} went_{name} EXCEPT {names} came_{name})"
+    either = f"SELECT {columns}, 1 AS sign FROM came_{name} UNION ALL SELECT {columns}, -1 AS sign FROM went_{name}"
+    return f"SELECT * EXCLUDE (sign) FROM ({either}) e GROUP BY ALL HAVING sum(sign) <> 0"
 
 
 def _altered(database: DuckDBPyConnection, known: Mapping[str, Sequence[object]]) -> Periods | None:
@@ -151,12 +151,12 @@ def _holes(database: DuckDBPyConnection, known: Mapping[str, Sequence[object]]) 
     beside = "stream_id, direction, stream_offset, length_octets, kind, lag(last_ns) OVER beside AS before, " \
              "lead(first_ns) OVER beside AS behind"  # fmt: skip
     pieces = {
-        way: f"SELECT * FROM (SELECT {beside} FROM {way}_raw_frames WINDOW beside AS (PARTITION BY stream_id, direction "
-             f"ORDER BY stream_offset)) b WHERE kind NOT IN ('frame', 'eol') AND stream_id NOT IN ({whole})"
+        way: f"SELECT * FROM (SELECT {beside} FROM {way}_raw_frames WHERE stream_id NOT IN ({whole}) WINDOW beside AS "
+             "(PARTITION BY stream_id, direction ORDER BY stream_offset)) b WHERE kind NOT IN ('frame', 'eol')"
         for way in ("came", "went")
     }  # fmt: skip
     either = " UNION ALL ".join(f"({pieces[one]} EXCEPT {pieces[other]})" for one, other in (("came", "went"), ("went", "came")))
-    near = " UNION ".join(f"SELECT stream_id, direction, stream_offset, first_ts FROM {way}_raw_frames" for way in ("came", "went"))
+    near = " UNION ALL ".join(f"SELECT stream_id, direction, first_ts FROM {way}_raw_frames" for way in ("came", "went"))
     sql = f"""
     SELECT date_trunc('hour', min(n.first_ts)) AS first, date_trunc('hour', max(n.first_ts)) AS last
     FROM (SELECT DISTINCT stream_id, direction FROM ({either}) every) g
@@ -202,7 +202,7 @@ def _take_waiting(
         database.register("moved", pa.table({name: list(values) for name, values in columns}))
         until = f"coalesce(j.effective_ns, j.send_ns) + {HORIZON_NS}"
         take(database, waiting.format("JOIN moved m ON m.source = j.source") + f"({until} > m.was_ns) <> ({until} > m.is_ns)")
-    names = f"SELECT destination_name FROM ({_differing('deliveries', OF_DELIVERIES)}) d"
+    names = "SELECT destination_name FROM differing_deliveries"
     take(database, waiting.format("") + f"j.reason IN ('no_consumer', 'unknown') AND j.destination_name IN ({names}) "
                                         f"AND {served.condition('j.ts')}")  # fmt: skip
 
