@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from pipelines.metrics import journeys_by_spark
-from pipelines.metrics.journeys_sql import REACH, journeys
+from pipelines.metrics.journeys_sql import REACH, gather_all, join
 from pipelines.metrics.journeys_touched import CONTENT, LACKS, TABLE, TABLES_READ, TIMES, Touched, find_touched, overlapping
 from stompcap.lake import data_files, delta_log, open_tables, query
 from stompcap.lake import tables as lakes
@@ -28,6 +28,7 @@ from stompcap.tables import TABLES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from duckdb import DuckDBPyConnection
     from pyspark.sql import SparkSession
 
     from stompcap.lake.data_files import File
@@ -97,10 +98,13 @@ def _conditions(touched: Touched | None) -> tuple[str, str, str]:
     return sends, deliveries, output.condition("ts")
 
 
-def _sql(touched: Touched | None) -> str:
-    """The query: of all, or of what is touched."""
+def _joined(database: DuckDBPyConnection, touched: Touched | None) -> str:
+    """Join all, or what is touched; the query for the rows."""
+    if touched is not None:
+        database.register("touched", touched.contents)
     sends, deliveries, taken = _conditions(touched)
-    return f"SELECT {NAMES} FROM ({journeys(sends, deliveries)}) made WHERE {taken}"
+    gather_all(database, sends, deliveries)
+    return f"SELECT {NAMES} FROM ({join(database)}) made WHERE {taken}"
 
 
 def _of_touched(touched: Touched, of: str) -> str:
@@ -113,9 +117,7 @@ def _made(lake: str, spark: Callable[[], SparkSession], parts: Mapping[str, File
     if _large(parts):
         return _by_spark(lake, spark(), touched, _rows(parts))
     with query.opened(parts) as database:
-        if touched is not None:
-            database.register("touched", touched.contents)
-        return _written(lake, database.sql(f"{_sql(touched)} {ORDER}").to_arrow_reader())
+        return _written(lake, database.sql(f"{_joined(database, touched)} {ORDER}").to_arrow_reader())
 
 
 def _compared(
@@ -123,9 +125,8 @@ def _compared(
 ) -> tuple[list[DataFile], list[tuple[File, list[DataFile]]]]:
     """Files with the rows that are new or otherwise, and those that had the ones before, each with the files that replace it."""
     with query.opened(parts) as database:
-        database.register("touched", touched.contents)
         query.show(database, TABLE, Files.of(TABLE, old))
-        database.execute(f"CREATE TEMP TABLE made AS {_sql(touched)}")
+        database.execute(f"CREATE TEMP TABLE made AS {_joined(database, touched)}")
         database.execute(f"CREATE TEMP TABLE held AS SELECT {NAMES} FROM {TABLE} j WHERE {_of_touched(touched, 'j')}")
         either = f"SELECT {NAMES}, 1 AS sign FROM made UNION ALL SELECT {NAMES}, -1 AS sign FROM held"
         database.execute(f"CREATE TEMP TABLE differing AS SELECT {NAMES}, sum(sign) AS sign FROM ({either}) e GROUP BY {NAMES} "

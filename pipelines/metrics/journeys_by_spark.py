@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.metrics.journeys_sql import gather, journeys_of_gathered
+from pipelines.metrics.journeys_sql import gather, join
 from stompcap.columns import I64
 from stompcap.lake import query
 from stompcap.lake.paths import DataFile
@@ -58,7 +58,7 @@ def made(spark: SparkSession, sends: str, deliveries: str, taken: str, tasks: in
             database.execute("CREATE TABLE held AS SELECT * FROM gathered")
             for view, which in (("sent", "is_sent"), ("named", "NOT is_sent")):
                 database.execute(f"CREATE VIEW {view} AS SELECT * FROM held WHERE {which}")
-            found = database.sql(f"SELECT {NAMES} FROM ({journeys_of_gathered()}) made WHERE {taken}")
+            found = database.sql(f"SELECT {NAMES} FROM ({join(database)}) made WHERE {taken}")
             for batch in found.to_arrow_reader():
                 rows = pa.Table.from_batches([batch]).cast(SCHEMA)
                 part = np.searchsorted(bounds, pc.fill_null(rows.column("ts").cast(pa.int64()), 0).to_numpy())

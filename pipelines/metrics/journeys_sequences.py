@@ -1,27 +1,32 @@
-"""Steps of the SQL of table journeys (`pipelines.metrics.journeys_sql`): the sequences of equal SENDs and MESSAGEs, and a walk along each.
+"""The sequences of equal SENDs and MESSAGEs from which table journeys is made, and the walk along each (`stompcap.journeys.walk`).
 
-What the walk knows of a MESSAGE is how many SENDs it could be, and its place among MESSAGEs for which SENDs wait.
+DuckDB brings them into order; whole sequences come and go as columns, some rows at a time, whatever they are all together.
 """
 
-# ruff: noqa: S608  the SQL consists of our own constants and of numbers
+# ruff: noqa: S608  the SQL consists of our own constants
 
 from __future__ import annotations
 
-HORIZON_NS = 3600 * 10**9
-"""How long a MESSAGE may come behind its SEND to be joined to it."""
+from typing import TYPE_CHECKING
 
-LONG = 2
-"""Horizons that a sequence of equal messages may last without a pause of one, for its messages to be told apart by their order."""
+import numpy as np
+import pyarrow as pa
+
+from stompcap.columns import integers, truth
+from stompcap.journeys.walk import Events, walk
+from stompcap.lake import query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from duckdb import DuckDBPyConnection
 
 KEY = "source, destination_name, content_hash, producer, lane"
 """What the SEND and the MESSAGE of a journey have in common: of ActiveMQ also the connection that the message id names, as far as it is
 captured; of a topic it is looked at for each subscription by itself."""
 
-UPTO = "ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
-TO_PREVIOUS = "ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
-
 EVENTS = f"""
-taking AS (
+WITH taking AS (
     SELECT m.source, m.destination_name, m.content_hash, m.producer, m.lane, m.at_ns, m.stream_id, m.stream_offset, m.early,
            m.message_no, CASE WHEN m.broker_id IS NULL AND m.marked THEN 0 ELSE -1 END AS step
     FROM message m
@@ -36,7 +41,7 @@ taking AS (
     WHERE c.undone IS NULL AND c.at_ns IS NOT NULL AND c.content_hash IS NOT NULL AND c.number IS NULL
 ), senders AS (
     SELECT stream_id, row_number() OVER () AS sender FROM (SELECT DISTINCT stream_id FROM offered) every
-), happened AS (
+), events AS (
     SELECT o.sequence, o.at_ns, 1 AS step, o.stream_id, o.stream_offset, o.early, s.sender, o.send_no,
            CAST(NULL AS BIGINT) AS message_no
     FROM offered o JOIN senders s ON s.stream_id = o.stream_id
@@ -44,64 +49,55 @@ taking AS (
     SELECT l.sequence, t.at_ns, t.step, t.stream_id, t.stream_offset, t.early, NULL, NULL, t.message_no
     FROM taking t JOIN lanes l ON l.source = t.source AND l.destination_name = t.destination_name
          AND l.content_hash = t.content_hash AND l.producer = t.producer AND l.lane = t.lane
-), events AS (
-    SELECT sequence, at_ns, step, early, sender, send_no, message_no,
-           row_number() OVER (PARTITION BY sequence ORDER BY at_ns, step DESC, stream_id, stream_offset) AS place
-    FROM happened
-)"""
-"""The sequences: a step of 1 is a SEND, of -1 a MESSAGE; of 0 one that a broker marks as delivered before without saying which it is.
+)
+SELECT sequence, at_ns, step, early, sender, send_no, message_no FROM events
+ORDER BY sequence, at_ns, step DESC, stream_id, stream_offset"""
+"""The sequences, in order. A SEND that no MESSAGE is like is in none."""
 
-A SEND that no MESSAGE is like is in none. Sequences, events and their order are numbers from here on, which windows sort much faster than
-words.
-"""
+ROWS = 1 << 17
+"""Rows of a batch; a sequence of more is walked along as a whole."""
 
-WALK = f"""
-before AS (
-    SELECT *, max(at_ns) FILTER (step <> 0) OVER to_previous AS previous_ns,
-           count(*) FILTER (step = 1) OVER upto AS offers, max(at_ns) FILTER (step = 1) OVER upto AS latest_ns,
-           max(at_ns) FILTER (step = 1) OVER to_previous AS earlier_ns,
-           max(at_ns) FILTER (step = -1) OVER upto AS heard_ns, count(*) FILTER (step = -1) OVER upto AS heard
-    FROM events WINDOW upto AS (PARTITION BY sequence {UPTO}), to_previous AS (PARTITION BY sequence {TO_PREVIOUS})
-), chained AS (
-    SELECT *, count(*) FILTER (step <> 0 AND (previous_ns IS NULL OR at_ns - previous_ns > {HORIZON_NS})) OVER upto AS chain,
-           max(earlier_ns) FILTER (step = 1) OVER upto AS second_ns, max(heard_ns) FILTER (step = 1) OVER upto AS heard_before_ns,
-           heard - max(heard) FILTER (step = 1) OVER upto AS heard_since
-    FROM before WINDOW upto AS (PARTITION BY sequence {UPTO})
-), summed AS (
-    SELECT *, count(*) FILTER (step = 1) OVER upto - count(*) FILTER (step = -1) OVER upto AS height,
-           max(at_ns) FILTER (step <> 0) OVER whole - min(at_ns) FILTER (step <> 0) OVER whole > {LONG * HORIZON_NS} AS endless,
-           count(*) FILTER (early AND step <> 0) OVER whole > 0
-               AND greatest(count(*) FILTER (step = 1) OVER whole, count(*) FILTER (step = -1) OVER whole) > 1 AS inherited
-    FROM chained WINDOW whole AS (PARTITION BY sequence, chain), upto AS (PARTITION BY sequence, chain {UPTO})
-), floored AS (
-    SELECT *, least(0, coalesce(min(height) FILTER (step <> 0) OVER (PARTITION BY sequence, chain {TO_PREVIOUS}), 0)) AS low FROM summed
-), waiting AS (
-    SELECT *, step = -1 AND height < low AS excess, height - step - low AS waited FROM floored
-), bursts AS (
-    SELECT *, count(*) FILTER (excess OR (step = 1 AND waited = 0)) OVER (PARTITION BY sequence, chain {UPTO}) AS burst,
-           count(*) FILTER (excess) OVER (PARTITION BY sequence, chain) > 0 AS spoiled
-    FROM waiting
-), ranked AS (
-    SELECT *, count(*) FILTER (step = 1) OVER whole - count(*) FILTER (step = -1) OVER whole AS rest,
-           count(*) FILTER (step = -1) OVER (PARTITION BY sequence, chain, burst {UPTO}) AS nth,
-           min(offers) FILTER (step = 1) OVER whole AS first_offer, min(sender) OVER whole = max(sender) OVER whole AS of_one
-    FROM bursts WINDOW whole AS (PARTITION BY sequence, chain, burst)
-), asked AS (
-    SELECT *, coalesce(at_ns - latest_ns <= {HORIZON_NS}, false) AS possible,
-           coalesce(at_ns - latest_ns <= {HORIZON_NS}, false) AND coalesce(at_ns - second_ns > {HORIZON_NS}, true) AS single,
-           coalesce(at_ns - heard_before_ns > {HORIZON_NS}, true) AND heard_since <= 1
-               AND NOT CASE WHEN heard_since = 0 THEN early
-                            ELSE max(2 * heard + CASE WHEN inherited THEN 1 ELSE 0 END) FILTER (step = -1)
-                                     OVER (PARTITION BY sequence {UPTO}) % 2 = 1 END AS repeats_it,
-           step = -1 AND rest = 0 AND of_one AND NOT excess AND NOT spoiled AND NOT endless AND NOT inherited AS in_order
-    FROM ranked WHERE step < 1
-)"""
-"""Of each MESSAGE: how many SENDs it could be; and its place in a burst, which begins where nothing waits and ends where nothing waits.
+WALKED = """
+CREATE TABLE walked (sequence BIGINT, place BIGINT, at_ns BIGINT, send_no BIGINT, message_no BIGINT, from_no BIGINT,
+                     possible BOOLEAN, single BOOLEAN, certain BOOLEAN, in_order BOOLEAN)"""
 
-`height` less `low` is how many SENDs wait behind an event; a MESSAGE for which none waits is in excess: a SEND is not captured. SENDs of
-several connections that wait together have no order: a broker takes them as it likes. A MESSAGE that was delivered before (step 0) comes of
-the one SEND if nothing that it may repeat comes of another.
 
-Where a connection was open before the capture, messages like these may have been waiting: a sequence of several that begins within a
-horizon of that tells no order (`inherited`), for its first MESSAGE may come of a SEND from before. A subscription of a topic that is new
-has nothing waiting."""
+def walk_along(database: DuckDBPyConnection) -> None:
+    """Make table walked from tables send, message, repeats and identified: the sequences, and what the walk found of each MESSAGE.
+
+    `from_no` is the SEND that a MESSAGE comes from if one can be told (`stompcap.journeys.walk.Found`).
+    """
+    database.execute(WALKED)
+    place = 0
+    with query.beside(database, {}) as reading:
+        for events in whole(reading.sql(EVENTS).to_arrow_reader(ROWS)):
+            database.register("walked_along", _walked(events, place))
+            database.execute("INSERT INTO walked SELECT * FROM walked_along")
+            database.unregister("walked_along")
+            place += events.num_rows
+
+
+def whole(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Rows in the order of column sequence as tables that have each sequence as a whole."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        sequence = integers(batch.column("sequence"))
+        if held and len(sequence) and sequence[-1] != held[-1].column("sequence")[-1].as_py():
+            begin = int(np.searchsorted(sequence, sequence[-1]))
+            yield pa.Table.from_batches([*held, batch.slice(0, begin)])
+            held = [batch.slice(begin)]
+        elif len(sequence):
+            held.append(batch)
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _walked(events: pa.Table, place: int) -> pa.Table:
+    """The rows of table walked, of which the first has this place."""
+    sequence, at_ns, step, sender, send_no = (integers(events.column(name)) for name in ("sequence", "at_ns", "step", "sender", "send_no"))
+    found = walk(Events(sequence, at_ns, step, truth(events.column("early")), sender))
+    return pa.table({
+        "sequence": sequence, "place": np.arange(place, place + events.num_rows), "at_ns": at_ns, "send_no": events.column("send_no"),
+        "message_no": events.column("message_no"), "from_no": pa.array(send_no[found.send], mask=found.send < 0),
+        "possible": found.possible, "single": found.single, "certain": found.certain, "in_order": found.in_order,
+    })  # fmt: skip

@@ -1,9 +1,9 @@
 """The SQL of table journeys: which SEND a MESSAGE comes from, by what can be known.
 
 `SENDS`, `MESSAGES` and `HOLES` gather what is asked, by joins that both DuckDB and Spark do. What follows is of one body: MESSAGEs and
-SENDs of one key (source, destination, digest of the content) are brought into one sequence by time
-(`pipelines.metrics.journeys_sequences`). Every step is a window over such a sequence, or a join by number in it, so that 100,000 equal
-bodies cost what 100,000 others do. DuckDB does these steps, over all bodies or, in tasks of Spark, over some.
+SENDs of one key (source, destination, digest of the content) are brought into one sequence by time, and a walk along each tells what they
+are to each other (`pipelines.metrics.journeys_sequences`), so that 100,000 equal bodies cost what 100,000 others do. DuckDB does these
+steps, over all bodies or, in tasks of Spark, over some.
 
 Nothing looks further than some horizons of time: what lies beyond changes no row, so a run may leave it out (`pipelines.metrics.journeys`).
 """
@@ -12,10 +12,14 @@ Nothing looks further than some horizons of time: what lies beyond changes no ro
 
 from __future__ import annotations
 
-import re
 from string import Template
+from typing import TYPE_CHECKING
 
-from pipelines.metrics.journeys_sequences import EVENTS, HORIZON_NS, LONG, WALK
+from pipelines.metrics.journeys_sequences import walk_along
+from stompcap.journeys.walk import HORIZON_NS, LONG
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 REACH = LONG + 2
 """Horizons that a row's neighbours may lie away from it."""
@@ -82,26 +86,22 @@ known AS (
 )"""
 """MESSAGEs, with the connection of their producer where the capture has it."""
 
-REPEATED = f"""
-send AS (
-    SELECT *, row_number() OVER () AS send_no FROM sent
-), message AS (
-    SELECT *, row_number() OVER () AS message_no FROM named
-), repeats AS (
-    SELECT message_no, CASE WHEN at_ns - head_ns <= {HORIZON_NS} THEN head_no ELSE message_no END AS first_no
-    FROM (
-        SELECT message_no, at_ns, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
-               first_value(message_no) OVER same_id AS head_no
-        FROM message WHERE broker_id IS NOT NULL
-        WINDOW same_id AS (PARTITION BY source, destination_name, content_hash, lane, broker_id ORDER BY at_ns, stream_id, stream_offset)
-    ) got WHERE at_ns - before_ns <= {HORIZON_NS}
-), identified AS (
-    SELECT m.message_no, s.send_no
-    FROM message m JOIN send s ON s.source = m.source AND s.producer = m.producer AND s.number = m.number
-    WHERE m.producer <> '' AND s.undone IS NULL AND (m.body_hash = s.body_hash OR m.body_hash IS NULL AND s.body_hash IS NULL)
-          AND coalesce(abs(m.at_ns - s.at_ns) <= {HORIZON_NS}, true)
-)"""
-"""SENDs and MESSAGEs with numbers; MESSAGEs that repeat an earlier one by the broker's id, and those that name their SEND.
+REPEATS = f"""
+SELECT message_no, CASE WHEN at_ns - head_ns <= {HORIZON_NS} THEN head_no ELSE message_no END AS first_no
+FROM (
+    SELECT message_no, at_ns, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
+           first_value(message_no) OVER same_id AS head_no
+    FROM message WHERE broker_id IS NOT NULL
+    WINDOW same_id AS (PARTITION BY source, destination_name, content_hash, lane, broker_id ORDER BY at_ns, stream_id, stream_offset)
+) got WHERE at_ns - before_ns <= {HORIZON_NS}"""
+"""MESSAGEs that repeat an earlier one by the broker's id."""
+
+IDENTIFIED = f"""
+SELECT m.message_no, s.send_no
+FROM message m JOIN send s ON s.source = m.source AND s.producer = m.producer AND s.number = m.number
+WHERE m.producer <> '' AND s.undone IS NULL AND (m.body_hash = s.body_hash OR m.body_hash IS NULL AND s.body_hash IS NULL)
+      AND coalesce(abs(m.at_ns - s.at_ns) <= {HORIZON_NS}, true)"""
+"""MESSAGEs that name their SEND.
 
 ActiveMQ's message-id is the id of the producer's connection, as its CONNECTED has it in header session, and the number of the SEND in it
 (ProtocolConverter: producer -1:1 of the connection, and a sequence of message ids). The body must be the same."""
@@ -130,59 +130,57 @@ lossy AS (
 """What of each direction is missing from the capture: the longest hole of those that lie in the same horizons of time."""
 
 LOST = f"""
-slots AS (
+SELECT s.source, s.slot, max(CASE WHEN h.direction = 'c2s' AND h.last_slot >= s.slot - 1 AND h.first_slot <= s.slot
+                                  THEN h.octets END) AS sent_octets,
+       max(CASE WHEN h.direction = 's2c' AND h.last_slot >= s.slot AND h.first_slot <= s.slot + 1 THEN h.octets END) AS got_octets
+FROM (
     SELECT DISTINCT source, slot FROM (
         SELECT source, CAST(floor(at_ns / {HORIZON_NS}) AS BIGINT) AS slot FROM message
         UNION ALL SELECT source, CAST(floor(at_ns / {HORIZON_NS}) AS BIGINT) AS slot FROM send
     ) either
-), lost AS (
-    SELECT s.source, s.slot, max(CASE WHEN h.direction = 'c2s' AND h.last_slot >= s.slot - 1 AND h.first_slot <= s.slot
-                                      THEN h.octets END) AS sent_octets,
-           max(CASE WHEN h.direction = 's2c' AND h.last_slot >= s.slot AND h.first_slot <= s.slot + 1 THEN h.octets END) AS got_octets
-    FROM slots s JOIN holes h ON h.source = s.source AND h.first_slot <= s.slot + 1 AND h.last_slot >= s.slot - 1
-    GROUP BY s.source, s.slot
-)"""
+) s JOIN holes h ON h.source = s.source AND h.first_slot <= s.slot + 1 AND h.last_slot >= s.slot - 1
+GROUP BY s.source, s.slot"""
 """What is missing around each time: the longest hole in a span of one horizon and the one before it (behind it)."""
 
-JOINED = f"""
-decided AS (
-    SELECT a.message_no, a.sequence, a.place, n.send_no,
-           CASE WHEN NOT a.possible OR (a.single AND s.server_product <> m.server_product) THEN 'none'
-                WHEN s.server_product <> m.server_product THEN 'ambiguous'
-                WHEN a.single AND s.alone THEN 'unique'
-                WHEN coalesce(x.sent_octets >= s.octets, false) THEN 'lost'
-                WHEN a.single AND CASE WHEN a.step = 0 THEN a.repeats_it ELSE NOT (a.endless OR a.spoiled OR a.inherited) END THEN 'unique'
-                WHEN a.in_order AND s.at_ns >= a.at_ns - {HORIZON_NS} THEN 'ordered'
-                ELSE 'ambiguous' END AS verdict
-    FROM asked a
-    JOIN message m ON m.message_no = a.message_no
-    LEFT JOIN before n ON n.step = 1 AND n.sequence = a.sequence
-         AND n.offers = CASE WHEN a.single OR NOT a.in_order THEN a.offers ELSE a.first_offer + a.nth - 1 END
-    LEFT JOIN send s ON s.send_no = n.send_no
-    LEFT JOIN lost x ON x.source = m.source AND x.slot = CAST(floor(a.at_ns / {HORIZON_NS}) AS BIGINT)
-), verdicts AS (
-    SELECT message_no, verdict, CASE WHEN verdict IN ('unique', 'ordered') THEN send_no END AS send_no FROM decided
-    UNION ALL
-    SELECT message_no, 'identity' AS verdict, send_no FROM identified
-), judged AS (
-    SELECT m.message_no, coalesce(v.verdict, 'none') AS verdict, v.send_no, m.marked OR r.message_no IS NOT NULL AS redelivery,
-           r.message_no IS NOT NULL AS repeated
-    FROM message m LEFT JOIN repeats r ON r.message_no = m.message_no
-    LEFT JOIN verdicts v ON v.message_no = coalesce(r.first_no, m.message_no)
-), copies AS (
-    SELECT j.message_no, row_number() OVER (PARTITION BY j.send_no ORDER BY m.at_ns, m.stream_id, m.stream_offset) AS copy
-    FROM judged j JOIN message m ON m.message_no = j.message_no WHERE j.send_no IS NOT NULL AND NOT j.redelivery
-), doubtful AS (
-    SELECT DISTINCT send_no
-    FROM (
-        SELECT e.send_no, e.at_ns, min(CASE WHEN d.verdict IN ('ambiguous', 'lost') THEN e.at_ns END)
-                                   OVER (PARTITION BY e.sequence ORDER BY e.place DESC
-                                         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS next_ns
-        FROM events e LEFT JOIN decided d ON d.message_no = e.message_no
-        WHERE e.sequence IN (SELECT sequence FROM decided WHERE verdict IN ('ambiguous', 'lost'))
-    ) following WHERE send_no IS NOT NULL AND next_ns - at_ns <= {HORIZON_NS}
-)"""
-"""What becomes of each MESSAGE: its SEND, whether it comes again, which copy of its SEND it is; and the SENDs that a MESSAGE could be."""
+DECIDED = f"""
+SELECT a.message_no, a.sequence,
+       CASE WHEN NOT a.possible OR (a.single AND s.server_product <> m.server_product) THEN 'none'
+            WHEN s.server_product <> m.server_product THEN 'ambiguous'
+            WHEN a.single AND s.alone THEN 'unique'
+            WHEN coalesce(x.sent_octets >= s.octets, false) THEN 'lost'
+            WHEN a.single AND a.certain THEN 'unique'
+            WHEN a.in_order AND s.at_ns >= a.at_ns - {HORIZON_NS} THEN 'ordered'
+            ELSE 'ambiguous' END AS verdict,
+       CASE WHEN verdict IN ('unique', 'ordered') THEN a.from_no END AS send_no
+FROM walked a
+JOIN message m ON m.message_no = a.message_no
+LEFT JOIN send s ON s.send_no = a.from_no
+LEFT JOIN lost x ON x.source = m.source AND x.slot = CAST(floor(a.at_ns / {HORIZON_NS}) AS BIGINT)"""
+
+JUDGED = """
+SELECT m.message_no, coalesce(v.verdict, 'none') AS verdict, v.send_no, m.marked OR r.message_no IS NOT NULL AS redelivery,
+       r.message_no IS NOT NULL AS repeated
+FROM message m LEFT JOIN repeats r ON r.message_no = m.message_no
+LEFT JOIN (SELECT message_no, verdict, send_no FROM decided
+           UNION ALL SELECT message_no, 'identity' AS verdict, send_no FROM identified) v
+     ON v.message_no = coalesce(r.first_no, m.message_no)"""
+"""What becomes of each MESSAGE: its SEND, and whether it comes again."""
+
+COPIES = """
+SELECT j.message_no, row_number() OVER (PARTITION BY j.send_no ORDER BY m.at_ns, m.stream_id, m.stream_offset) AS copy
+FROM judged j JOIN message m ON m.message_no = j.message_no WHERE j.send_no IS NOT NULL AND NOT j.redelivery"""
+"""Which copy of its SEND a MESSAGE is."""
+
+DOUBTFUL = f"""
+SELECT DISTINCT send_no
+FROM (
+    SELECT e.send_no, e.at_ns, min(CASE WHEN d.verdict IN ('ambiguous', 'lost') THEN e.at_ns END)
+                               OVER (PARTITION BY e.sequence ORDER BY e.place DESC
+                                     ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS next_ns
+    FROM walked e LEFT JOIN decided d ON d.message_no = e.message_no
+    WHERE e.sequence IN (SELECT sequence FROM decided WHERE verdict IN ('ambiguous', 'lost'))
+) following WHERE send_no IS NOT NULL AND next_ns - at_ns <= {HORIZON_NS}"""
+"""SENDs that a MESSAGE could be."""
 
 ROWS = f"""
 SELECT m.source, m.ts,
@@ -226,7 +224,12 @@ WHERE s.send_no NOT IN (SELECT send_no FROM judged WHERE send_no IS NOT NULL)"""
 GATHERED = {"lives": LIVES, "sent": SENDS, "named": MESSAGES, "holes": HOLES}
 """What is gathered before, by name: its steps. The last three read the first."""
 
-_OF_BODIES = (REPEATED, EVENTS, WALK, LOST, JOINED)
+BEFORE = {
+    "send": "SELECT *, row_number() OVER () AS send_no FROM sent", "message": "SELECT *, row_number() OVER () AS message_no FROM named",
+    "repeats": REPEATS, "identified": IDENTIFIED,
+}  # fmt: skip
+BEHIND = {"lost": LOST, "decided": DECIDED, "judged": JUDGED, "copies": COPIES, "doubtful": DOUBTFUL}
+"""The tables that are made before the walk, and behind it. Each reads those before it."""
 
 
 def gather(name: str, sends: str = "true", deliveries: str = "true") -> str:
@@ -234,22 +237,18 @@ def gather(name: str, sends: str = "true", deliveries: str = "true") -> str:
     return Template(f"WITH {GATHERED[name]} SELECT * FROM {name}").substitute(sends=sends, deliveries=deliveries)
 
 
-def journeys_of_gathered() -> str:
-    """DuckDB's query for the rows of table journeys from tables `sent`, `named` and `holes`, whole or those of some bodies."""
-    return _once(",".join(_OF_BODIES)) + ROWS
+def gather_all(database: DuckDBPyConnection, sends: str = "true", deliveries: str = "true") -> None:
+    """Gather from views of a lake's tables what concerns the SENDs `x` and the MESSAGEs `d` that pass these conditions."""
+    for name in GATHERED:
+        made = "TABLE" if name in ("lives", "holes") else "TEMP VIEW"
+        database.execute(f"CREATE {made} {name} AS {gather(name, sends, deliveries)}")
 
 
-def journeys(sends: str = "true", deliveries: str = "true") -> str:
-    """DuckDB's query for the rows of table journeys: of the SENDs `x` and the MESSAGEs `d` that pass these conditions."""
-    steps = _once(",".join((LIVES, SENDS, MESSAGES, HOLES, *_OF_BODIES)))
-    return Template(steps + ROWS).substitute(sends=sends, deliveries=deliveries)
-
-
-def _once(steps: str) -> str:
-    """Steps of which DuckDB is told to work out once those that others name more than once."""
-
-    def step(found: re.Match[str]) -> str:
-        several = len(re.findall(rf"\b(?:FROM|JOIN) {found[1]}\b", steps + ROWS)) > 1
-        return f"{found[1]} AS {'' if several else 'NOT '}MATERIALIZED (\n"
-
-    return "WITH " + re.sub(r"\b(\w+) AS \(\n", step, steps)
+def join(database: DuckDBPyConnection) -> str:
+    """Join what was gathered, whole or of some bodies; returns the query for the rows of table journeys."""
+    for name, sql in BEFORE.items():
+        database.execute(f"CREATE TABLE {name} AS {sql}")
+    walk_along(database)
+    for name, sql in BEHIND.items():
+        database.execute(f"CREATE TABLE {name} AS {sql}")
+    return ROWS

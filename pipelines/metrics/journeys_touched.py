@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
-from pipelines.metrics.journeys_sequences import HORIZON_NS
 from pipelines.metrics.periods import Periods
+from stompcap.journeys.walk import HORIZON_NS
 from stompcap.lake import data_files, delta_log, open_tables, query
 from stompcap.lake.data_files import Files
 from stompcap.lake.paths import location

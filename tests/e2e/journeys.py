@@ -9,11 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.metrics.journeys_sql import journeys
-from stompcap.lake.query import Query, in_process
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.e2e.pure import wire_of
+from tests.pipelines.metrics.journey_cases import joined
 
 READ = ("streams", "sessions", "sends", "deliveries", "raw_frames")
 JOINED = ("identity", "unique", "ordered")
@@ -69,5 +68,4 @@ def journeys_of(paths: Sequence[str], *taps: str) -> tuple[list[dict[str, Any]],
         for name in READ:
             found[name].append(tables.get(name, TABLES[name].arrow.empty_table()))
     read = {name: pa.concat_tables(parts) for name, parts in found.items()} | {"captures": pa.Table.from_pylist(rows)}
-    answer = in_process(read, [Query("journeys", tuple(read), f"SELECT * FROM ({journeys()}) made")])
-    return read["streams"].to_pylist(), answer["journeys"].to_pylist()
+    return read["streams"].to_pylist(), joined(read).to_pylist()

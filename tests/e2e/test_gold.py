@@ -5,18 +5,18 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from pipelines.metrics import gold, journeys_sql, journeys_touched
-from stompcap.lake.query import Query, in_process
+from pipelines.metrics import gold, journeys_touched
+from stompcap.lake.query import in_process
 from tests.e2e.plain_gold import wrong_latencies, wrong_summaries
 from tests.e2e.pure import recorded_tables
+from tests.pipelines.metrics.journey_cases import joined
 
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pa.Table]:
     made = dict(recorded_tables())
     made["captures"] = pa.table({"source": pa.array([], pa.string()), "last_ns": pa.array([], pa.int64())})
-    joined = Query("journeys", journeys_touched.TABLES_READ, journeys_sql.journeys())
-    made |= in_process({name: made[name] for name in journeys_touched.TABLES_READ}, [joined])
+    made["journeys"] = joined({name: made[name] for name in journeys_touched.TABLES_READ})
     asked = {name: made[name] for name in ("deliveries", "sends", "journeys", "sessions", "compliance", "streams")}
     return made | in_process(asked, [one.query() for one in gold.AGGREGATES])
 

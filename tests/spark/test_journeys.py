@@ -10,12 +10,11 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.metrics import journeys, journeys_by_spark, journeys_sql
+from pipelines.metrics import journeys, journeys_by_spark
 from stompcap.lake import data_files
 from stompcap.lake import tables as lakes
 from stompcap.lake.paths import location
-from stompcap.lake.query import Query, in_process
-from tests.pipelines.metrics.journey_cases import COLUMNS, Traffic
+from tests.pipelines.metrics.journey_cases import COLUMNS, Traffic, joined
 from tests.pipelines.metrics.test_journeys_by_runs import bring, computed, held
 from tests.pipelines.metrics.test_journeys_sql import CASES
 
@@ -46,8 +45,7 @@ def test_both_engines_give_the_same_journeys(spark: SparkSession) -> None:
     tables = every_case()
     for name, rows in tables.items():
         spark.createDataFrame(rows).createOrReplaceTempView(name)
-    query = Query("journeys", tuple(COLUMNS), journeys_sql.journeys())
-    ours = in_process(tables, [query])["journeys"]
+    ours = joined(tables)
     theirs = journeys_by_spark.made(spark, "true", "true", "true", 3).drop("part").toArrow()
 
     def told(found: pa.Table) -> list[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from pipelines.metrics import journeys_sql
-from stompcap.lake.query import Query, in_process
+from stompcap.lake import query
+from stompcap.lake.data_files import Files
 
 S = 10**9
 BEGIN = 1_700_000_000 * S
@@ -35,6 +37,13 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
     "raw_frames": {"stream_id": T, "direction": T, "stream_offset": INT, "length_octets": INT, "kind": T, "first_ns": INT, "last_ns": INT},
     "captures": {"source": T, "last_ns": INT},
 }  # fmt: skip
+
+
+def joined(tables: Mapping[str, pa.Table | Files]) -> pa.Table:
+    """The rows of table journeys."""
+    with query.opened(tables) as database:
+        journeys_sql.gather_all(database)
+        return database.sql(journeys_sql.join(database)).to_arrow_table()
 
 
 @dataclass
@@ -111,8 +120,7 @@ class Traffic:
 
     def journeys(self) -> list[dict[str, Any]]:
         """The rows of table journeys, MESSAGEs by time first, then SENDs that have none."""
-        query = Query("journeys", tuple(COLUMNS), journeys_sql.journeys())
-        rows: list[dict[str, Any]] = in_process(self.tables(), [query])["journeys"].to_pylist()
+        rows: list[dict[str, Any]] = joined(self.tables()).to_pylist()
         rows.sort(key=lambda row: row["message_stream_id"] or "")
         return sorted(rows, key=lambda row: (row["message_ns"] is None, row["message_ns"] or row["send_ns"]))
 
