@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from stompcap.errors import UsageError
+from stompcap.tables import TABLES
+from stompcap.views import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,6 +78,12 @@ def first_word(statement: str) -> str:
     passed = BEFORE.match(statement)
     word = re.match(r"\w*", statement[passed.end() if passed else 0 :])
     return word.group().upper() if word else ""
+
+
+def names(statement: str) -> set[str]:
+    """The tables and views that a statement may name, by its words; all of them where it asks which there are."""
+    known = {*TABLES, *VIEWS}
+    return known if first_word(explained(statement)) == "SHOW" else known.intersection(re.findall(r"\w+", statement.lower()))
 
 
 def zone(statement: str) -> str | None:

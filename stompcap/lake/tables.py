@@ -29,7 +29,7 @@ from stompcap.views import VIEWS
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -213,11 +213,13 @@ def _with_all(rows: DataFrame, table: str) -> DataFrame:
     return rows.withColumns({column.name: expr(f"CAST(NULL AS {column.sql_type})") for column in lacking}) if lacking else rows
 
 
-def views(spark: SparkSession, lake: str) -> None:
-    """Every table and view of the lake as a temporary view of its name."""
+def views(spark: SparkSession, lake: str, names: Container[str] = (*TABLES, *VIEWS)) -> None:
+    """Tables and views as temporary views of their names, and what these are made of; each takes Spark some tenths of a second."""
+    wanted = [view for view in VIEWS.values() if view.name in names]
     for name in TABLES:
-        read(spark, lake, name).createOrReplaceTempView(name)
-    for view in VIEWS.values():
+        if name in names or any(name in view.tables for view in wanted):
+            read(spark, lake, name).createOrReplaceTempView(name)
+    for view in wanted:
         spark.sql(view.of()).createOrReplaceTempView(view.name)
 
 

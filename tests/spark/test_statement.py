@@ -8,8 +8,10 @@ import pytest
 
 from stompcap.cli import cells
 from stompcap.errors import UsageError
-from stompcap.lake.statement import demand_reading, first_word, read
+from stompcap.lake.statement import demand_reading, first_word, names, read
 from stompcap.spark import row_times
+from stompcap.tables import TABLES
+from stompcap.views import VIEWS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +26,18 @@ if TYPE_CHECKING:
 )  # fmt: skip
 def test_the_word_a_statement_begins_with(statement: str, word: str) -> None:
     assert first_word(statement) == word
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("SELECT * FROM Sessions s JOIN `STREAMS` USING (stream_id)", {"sessions", "streams"}), ("SELECT 1", set()),
+        ("WITH a AS (SELECT * FROM frame_details) SELECT * FROM a", {"frame_details"}), ("DESCRIBE rules", {"rules"}),
+        ("SHOW VIEWS", {*TABLES, *VIEWS}), ("SELECT * FROM sesions", set()),
+    ],
+)  # fmt: skip
+def test_the_tables_and_views_that_a_statement_may_name(statement: str, found: set[str]) -> None:
+    assert names(statement) == found
 
 
 COMMANDS = [

@@ -106,8 +106,9 @@ def answer(ask: Ask, one: str, style: str, limit: int) -> None:
     """Print the answer to a statement; UsageError with what is wrong with it."""
     from stompcap.lake import statement_errors
 
+    asked = ask(one)  # what is wrong with the lake is not the statement's
     try:
-        with ask(one) as (columns, rows):
+        with asked as (columns, rows):
             if style not in CUT:
                 render.emit(columns, rows, style)
                 return
@@ -145,6 +146,7 @@ def described(ask: Ask, name: str) -> list[str]:
 
 def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None, attach: list[str]) -> Ask:
     """What answers: Spark where asked for, else DuckDB."""
+    from stompcap.lake import statement
     from stompcap.lake import tables as lakes
 
     if not (spark or master is not None or conf):
@@ -156,9 +158,15 @@ def _engine(lake: str, spark: bool, master: str | None, conf: list[str] | None, 
     if attach:
         raise UsageError("--attach: is answered by DuckDB; leave out --spark, --master and --conf")
     session = common.session(master, conf)()
-    lakes.views(session, lake)
     session.conf.set("spark.sql.runSQLOnFiles", "false")  # no FROM csv.`/any/file`
-    return lambda one: _by_spark(session, one)
+    shown: set[str] = set()
+
+    def by_spark(one: str) -> AbstractContextManager[Answer]:
+        lakes.views(session, lake, names := statement.names(one) - shown)
+        shown.update(names)
+        return _by_spark(session, one)
+
+    return by_spark
 
 
 @contextmanager
