@@ -9,6 +9,7 @@ there is no such record (a new lake, or one of an older version), or if the comm
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -106,7 +107,8 @@ def forget_sources(lake: str, run_id: str) -> None:
 def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[str, int | None]) -> Periods | None:
     """The periods whose rows have changed since the tables had the versions `since`; None if that is not known, and all may have.
 
-    Rows change if they are added or removed, or if the attributes of their session change.
+    Rows change if they are added or removed, or if the attributes of their session change. What the aggregate does not read of them does
+    not count.
     """
     if None in since.values():
         return None  # made by a version that read other tables
@@ -121,31 +123,36 @@ def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[st
     }  # fmt: skip
     parts = []
     with query.opened(views) as database:
-        altered = _altered(one) if known["sessions"] else None
+        altered = bool(known["sessions"]) and _alter(one, database)
         for name, periods in one.counted.items():
-            columns = ", ".join(TABLES[name].arrow.names)
-            either = " UNION ALL ".join(f"SELECT {columns}, {sign} AS sign FROM {way}_{name}" for way, sign in (("came", 1), ("went", -1)))
-            parts.append(periods.format(rows=f"(SELECT {columns} FROM ({either}) either GROUP BY {columns} HAVING sum(sign) <> 0) changed"))
+            differing = query.differing(f"came_{name}", f"went_{name}", ", ".join(_read_of(one, name)))
+            parts.append(periods.format(rows=f"({differing}) changed"))
             if altered and "stream_id" in TABLES[name].arrow.names:
-                query.show(database, f"of_altered_{name}", _during(one, name, sources[name], database, altered))
-                parts.append(periods.format(rows=f"(SELECT * FROM of_altered_{name} WHERE {altered}) of_altered"))
+                query.show(database, f"of_altered_{name}", _during(one, name, sources[name], database))
+                rows = f"(SELECT * FROM of_altered_{name} WHERE stream_id IN (SELECT stream_id FROM altered)) of_altered"
+                parts.append(periods.format(rows=rows))
         begins = database.sql(f"SELECT DISTINCT period FROM ({' UNION '.join(parts)}) periods").to_arrow_table().column("period")
     return Periods(begins.combine_chunks().cast(TABLES[one.name].column(one.period).type), one.length)
 
 
-def _altered(one: Aggregate) -> str:
-    """SQL: whether a row is of a session whose attributes are others now."""
-    names = f"stream_id, {one.attributes}"
-    ways = (("came", "went"), ("went", "came"))
-    either_way = (f"(SELECT {names} FROM {one_way}_sessions EXCEPT SELECT {names} FROM {other}_sessions)" for one_way, other in ways)
-    return f"stream_id IN (SELECT stream_id FROM ({' UNION '.join(either_way)}) altered)"
+def _read_of(one: Aggregate, table: str) -> list[str]:
+    """The columns of a table whose rows are counted that the aggregate's SQL names, of whatever table it does."""
+    named = set(re.findall(r"\w+", " ".join((one.sql, one.counted[table]))))
+    return [name for name in TABLES[table].arrow.names if name in named]
 
 
-def _during(one: Aggregate, name: str, table: DeltaTable, database: DuckDBPyConnection, altered: str) -> Files:
-    """The files that may hold rows of altered sessions: these rows lie between the sessions' first packet and their last."""
+def _alter(one: Aggregate, database: DuckDBPyConnection) -> bool:
+    """Make table altered: the sessions whose attributes are others now, and when they lived; returns whether there are any."""
+    differing = query.differing("came_sessions", "went_sessions", f"stream_id, {one.attributes}")
     lives = " UNION ALL ".join(f"SELECT stream_id, opened_ts, last_ts FROM {way}_sessions" for way in ("came", "went"))
-    sql = f"SELECT min(opened_ts) AS first, max(last_ts) AS last FROM ({lives}) lives WHERE {altered}"
-    [life] = database.sql(sql).to_arrow_table().to_pylist()
+    database.execute(f"CREATE TABLE altered AS SELECT * FROM ({lives}) lives WHERE stream_id IN (SELECT stream_id FROM ({differing}) d)")
+    [(number,)] = database.sql("SELECT count(*) FROM altered").fetchall()
+    return bool(number)
+
+
+def _during(one: Aggregate, name: str, table: DeltaTable, database: DuckDBPyConnection) -> Files:
+    """The files that may hold rows of altered sessions: these rows lie between the sessions' first packet and their last."""
+    [life] = database.sql("SELECT min(opened_ts) AS first, max(last_ts) AS last FROM altered").to_arrow_table().to_pylist()
     files = data_files.of(table, one.times[name])
     if life["first"] is None or life["last"] is None:
         return Files.of(name, files)

@@ -118,8 +118,7 @@ def find_touched(lake: str, sources: Mapping[str, DeltaTable], since: Mapping[st
 
 def _differing(name: str, columns: str) -> str:
     """SQL for what came to a table and had not been there, and what went and is not there."""
-    either = f"SELECT {columns}, 1 AS sign FROM came_{name} UNION ALL SELECT {columns}, -1 AS sign FROM went_{name}"
-    return f"SELECT * EXCLUDE (sign) FROM ({either}) e GROUP BY ALL HAVING sum(sign) <> 0"
+    return query.differing(f"came_{name}", f"went_{name}", columns)
 
 
 def _altered(database: DuckDBPyConnection, known: Mapping[str, Sequence[object]]) -> Periods | None:

@@ -174,6 +174,12 @@ def _start(*, by_arrow: bool) -> DuckDBPyConnection:
     return started
 
 
+def differing(one: str, other: str, columns: str) -> str:
+    """DuckDB's query for the rows, by some columns, that one of two tables has more often than the other."""
+    either = f"SELECT {columns}, 1 AS sign FROM {one} UNION ALL SELECT {columns}, -1 AS sign FROM {other}"  # noqa: S608  our names
+    return f"SELECT * EXCLUDE (sign) FROM ({either}) either GROUP BY ALL HAVING sum(sign) <> 0"  # noqa: S608
+
+
 def show(database: DuckDBPyConnection, name: str, table: Files | pa.Table) -> None:
     """Create a view of a table in DuckDB."""
     if isinstance(table, pa.Table):
