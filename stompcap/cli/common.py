@@ -228,14 +228,18 @@ def options(
 
 
 def key_logs(named: Sequence[str] | None) -> tuple[str, ...]:
-    """The key logs named, or those that the environment names; raises CaptureError where one cannot be read."""
+    """The key logs named, or those that the environment names; raises CaptureError where one cannot be read, tells of one that is none."""
     given = list(named or filter(None, [os.environ.get(KEYLOG_VARIABLE)]))
     if not given:
         return ()
     from stompcap.assembly import key_logs as files
     from stompcap.capture import uris
+    from stompcap.cli.stderr import to_stderr
 
-    files.of_files(given)
+    for name in given:
+        found = files.of_files([name])
+        if found.malformed and not found:
+            to_stderr(f"{name}: no line of it is one of a key log (RFC 9850); check the name")
     return tuple(name if uris.is_uri(name) else os.path.abspath(uris.local(name)) for name in given)
 
 

@@ -13,6 +13,7 @@ from stompcap.columns import I64, Bools
 from stompcap.quality.invariants import Condition, where
 from stompcap.quality.sums import Rows
 from stompcap.tables import TABLES
+from stompcap.tables.carriers import ORIGINS
 from stompcap.tables.words import DIRECTIONS
 
 HOUR_US = 3600 * 10**6
@@ -144,7 +145,7 @@ ROW_RULES: tuple[RowRule, ...] = (
              Condition("rst_by")),
     *(_only_where("streams", f"fin_ns_{way}", "there though the connection is open", where("close_kind", "open", negated=True))
       for way in DIRECTIONS),
-    _only_where("streams", "origin_ip", "there without a header that names it", where("origin_source", "proxy")),
+    _only_where("streams", "origin_ip", "there without a header that names it", where("origin_source", *ORIGINS)),
     _only_where("streams", "closed_by", "there though the connection is open", where("close_kind", "open", negated=True)),
     _implies("raw_frames", "delimited_by", "expect_frames_to_be_delimited", "null of a frame", where("kind", "frame"),
              Condition("delimited_by")),

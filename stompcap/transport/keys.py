@@ -23,8 +23,11 @@ APPLICATION = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
 SIZES = {MASTER: (48,), EARLY: (32, 48)} | dict.fromkeys(HANDSHAKE + APPLICATION, (32, 48))
 """Octets of a secret: 48 of a master secret (RFC 5246, 8.1), those of the suite's hash in TLS 1.3."""
 
-OTHERS = frozenset({"EARLY_EXPORTER_SECRET", "EXPORTER_SECRET", "ECH_SECRET", "ECH_CONFIG", "RSA", "CLIENT_EARLY_TRAFFIC_SECRET_0"})
-"""Labels of lines that open no record."""
+OTHERS = frozenset({
+    "EARLY_EXPORTER_SECRET", "EXPORTER_SECRET", "ECH_SECRET", "ECH_CONFIG", "RSA", "CLIENT_EARLY_TRAFFIC_SECRET_0",
+    "CLIENT_TRAFFIC_SECRET_N", "SERVER_TRAFFIC_SECRET_N",
+})  # fmt: skip
+"""Labels of lines that are not needed; OpenSSL writes those with N at each KeyUpdate."""
 
 RANDOM = 32
 """Octets of a random (RFC 5246, 7.4.1.2)."""

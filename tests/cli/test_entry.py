@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from stompcap import __version__
 from stompcap.cli import entry
+from stompcap.cli.common import key_logs
 from stompcap.cli.failures import explain
 from stompcap.cli.signals import SIGNALS
 from stompcap.cli.stderr import to_stderr
@@ -85,6 +87,17 @@ def test_a_key_log_that_is_not_there_is_told_in_one_line(command: str, capsys: S
         monkeypatch.setenv("STOMPCAP_KEYLOG", variable)
         assert called(monkeypatch, command, str(ROOT), *lake, *words) == 4
         assert capsys.readouterr().err == "stompcap: /nowhere/keys.log: no such key log; check the name\n"
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("-----BEGIN CERTIFICATE-----\n", True), (f"CLIENT_RANDOM {'0' * 64} {'1' * 96}\n".encode("utf-16"), True), ("# nothing yet\n", False),
+    (f"odd\nCLIENT_RANDOM {'0' * 64} {'1' * 96}\n", False),
+])  # fmt: skip
+def test_a_file_that_is_no_key_log_is_told_in_one_line(text: str | bytes, says: bool, capsys: Said, tmp_path: Path) -> None:
+    log = tmp_path / "keys.log"
+    log.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert key_logs([str(log)]) == (str(log),)
+    assert capsys.readouterr().err == (f"stompcap: {log}: no line of it is one of a key log (RFC 9850); check the name\n" if says else "")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from stompcap.quality import clear_secrets, ranges
 from stompcap.quality.report import report
 from stompcap.quality.row_rules import ROW_RULES
 from stompcap.tables import TABLES
+from stompcap.tables.carriers import ORIGINS, PROBE
 from tests.quality import lakes
 from tests.quality.faults import Fault, failed, put, run
 
@@ -80,6 +81,13 @@ ALONE = {
     "heartbeats": {"max_gap_ms": 6, "observed_ms": 5},
 }
 """Values that the first row of a table cannot have together with the others that it has."""
+
+
+@pytest.mark.parametrize(("source", "meant"), [*((source, True) for source in ORIGINS), (PROBE, False), (None, False)])
+def test_an_origin_has_a_header_that_names_it(tmp_path: Path, source: str | None, meant: bool) -> None:
+    streams = several(put("origin_ip", 0, "192.0.2.1"), put("origin_source", 0, source))(lakes.tables()["streams"])
+    found = failed(run(lakes.write(tmp_path, {"streams": streams}, ["streams"]), tables=["streams"]))
+    assert (("streams", "origin_ip", "expect_column_values_to_be_null_unless_origin_source") not in found) is meant
 
 
 def test_values_that_another_column_excludes_are_caught(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_a_malformed_line_is_counted_and_those_around_it_are_read(line):
     assert log.has(RANDOM)
 
 
-@pytest.mark.parametrize("line", ["EXPORTER_SECRET", "EARLY_EXPORTER_SECRET", "ECH_SECRET", "ECH_CONFIG"])
+@pytest.mark.parametrize("line", ["EXPORTER_SECRET", "EARLY_EXPORTER_SECRET", "ECH_SECRET", "ECH_CONFIG", "CLIENT_TRAFFIC_SECRET_N"])
 def test_secrets_that_open_no_record_are_none(line):
     log = KeyLog.of(f"{line} {RANDOM.hex()} {SECRET.hex()}\n".encode())
     assert not log
