@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from stompcap.lake.data_files import Files
 
 AT_ONCE = 2
+READ = re.compile(r"\b(?:FROM|JOIN) (\w+)")
 
 RELATIONS: dict[str, str] = {
     **who.CTES, **leaps.CTES, "stops": end_events.STOPS, "idles": end_events.IDLES, **connection_events.CTES, **consumer_minutes.CTES,
@@ -72,7 +73,8 @@ def make(database: DuckDBPyConnection, tables: Mapping[str, Files | pa.Table], w
         return name
 
     with ExitStack() as connections, ThreadPoolExecutor(AT_ONCE) as pool:
-        for _ in range(AT_ONCE):
+        free.put(database)
+        for _ in range(1, AT_ONCE):
             free.put(connections.enter_context(query.beside(database, tables)))
         running = set[Future[str]]()
         while order.is_active():
@@ -84,4 +86,5 @@ def make(database: DuckDBPyConnection, tables: Mapping[str, Files | pa.Table], w
 def _named(name: str, sql: str) -> list[str]:
     """The relations that the query for one, or for something else, names."""
     before = takewhile(lambda one: one != name, RELATIONS)  # a step within the query may go by the name of one that stands behind it
-    return [one for one in before if re.search(rf"\b(FROM|JOIN) {one}\b", sql)]
+    read = set(READ.findall(sql))
+    return [one for one in before if one in read]

@@ -97,20 +97,6 @@ def stompcap(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(BIN / "stompcap"), *arguments], capture_output=True, text=True, timeout=300, check=False)
 
 
-@pytest.mark.slow
-def test_unreadable_inputs_are_named_and_the_rest_is_done(tmp_path: Path) -> None:
-    text = tmp_path / "notes.pcap"
-    text.write_text("not a capture at all")
-    gone = tmp_path / "gone.pcap"
-    done = stompcap("run", str(text), str(gone), CAPTURES[0], "--lake", str(tmp_path / "lake"), "--json")
-    assert done.returncode == 4
-    told = json.loads(done.stdout)
-    assert told["rows"]["captures"] == 1
-    assert str(text) in done.stderr
-    assert str(gone) in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
