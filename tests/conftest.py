@@ -9,6 +9,9 @@ from functools import cache
 import typer.main
 from hypothesis import HealthCheck, settings
 
+from stompcap.cli.entry import NEW_OBJECTS
+
+gc.set_threshold(NEW_OBJECTS)  # as commands do
 typer.main.get_command = cache(typer.main.get_command)  # it makes every command anew, which a user's process does once
 os.environ.setdefault("STOMPCAP_HASH_KEY", "5b7d4a1f0c9e2e3d8a6b1c2f7e4d5a90")  # so that lakes are equal row for row
 

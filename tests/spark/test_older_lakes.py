@@ -81,7 +81,7 @@ def said(lake: Path) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("commit", every(2, list(OLDER)))
+@pytest.mark.parametrize("commit", every(4, list(OLDER)))
 def test_a_lake_that_others_work_with_goes_on(
     commit: str, spark: SparkSession, run: Runs, whole: Callable[[str], Whole], tmp_path: Path
 ) -> None:

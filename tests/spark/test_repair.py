@@ -16,7 +16,7 @@ from pipelines.run import STAGES, execute
 from stompcap.lake import damage
 from stompcap.options import Options
 from tests.e2e.truth import DATA
-from tests.examples import THOROUGH
+from tests.examples import STRIDE, THOROUGH
 from tests.killed import Killed, killed_at
 from tests.lake.damages import DAMAGES
 from tests.spark.test_reprocess import Rows, parts, rows_of
@@ -61,8 +61,8 @@ def lake(whole: Path, tmp_path: Path) -> Path:
 
 
 TABLES = ["streams", "raw_frames", "segments", "sessions", "stream_state", "captures", "compliance_summary", "rules"]
-PAIRS = [(table, name) for row, table in enumerate(TABLES) for column, name in enumerate(DAMAGES) if THOROUGH or (row + column) % 5 == 0]
-"""Every damage and every table, each with a fifth of the others."""
+PAIRS = [(table, name) for row, table in enumerate(TABLES) for column, name in enumerate(DAMAGES) if THOROUGH or (row + column) % 8 == 0]
+"""Every damage and every table, each with one of the others."""
 
 
 @pytest.mark.parametrize(("table", "name"), PAIRS)
@@ -87,7 +87,7 @@ def test_several_tables_at_once(spark: SparkSession, lake: Path, new: Rows) -> N
 
 def test_a_repair_that_was_killed_is_ended_by_the_next(spark: SparkSession, whole: Path, new: Rows, tmp_path: Path) -> None:
     """Killed before each of its commits, from the first to the last."""
-    for commit in count(1, 11):
+    for commit in count(1, STRIDE):
         lake = Path(shutil.copytree(whole, tmp_path / str(commit)))
         DAMAGES["table gone"][0](lake / "streams")
         DAMAGES["commit cut"][0](lake / "frames")

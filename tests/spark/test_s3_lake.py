@@ -11,15 +11,19 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyarrow import parquet
 
+from pipelines.job import Job
 from pipelines.locking import lock
+from pipelines.recompute.repair import repair
+from pipelines.run import STAGES, execute
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.paths import filesystem, location
 from stompcap.lake.tables import bring_up, create
+from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.e2e.cutting import cut
 from tests.e2e.truth import DATA
@@ -32,6 +36,9 @@ from tests.spark.test_followers import keys, net
 from tests.spark.test_older_lakes import unmarked
 from tests.spark.test_reprocess import parts
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 # For each place: a lake by two runs, between which another program puts its files together, and one stage by stage.
@@ -41,6 +48,7 @@ from pipelines.job import Job
 from pipelines.run import STAGES, execute
 from stompcap.lake import open_tables
 from stompcap.lake.paths import location
+from stompcap.options import Options
 from stompcap.options import Options
 from stompcap.tables import TABLES
 from stompcap.spark.session import get_session
@@ -144,7 +152,7 @@ def test_a_lake_there_is_that_on_disk(places: Places, lake: str, differ: list[st
 OLD = "334e90f"
 
 
-def test_a_lake_of_an_older_version_goes_on_there(places: Places, tmp_path: Path) -> None:
+def test_a_lake_of_an_older_version_goes_on_there(places: Places, spark: SparkSession, tmp_path: Path) -> None:
     """Put together by delta-rs, gone on with, followed, damaged, repaired, and gone on with: it says what the same makes of it on disk.
 
     On disk that is what a new lake says (tests/spark/test_older_lakes.py).
@@ -164,7 +172,7 @@ def test_a_lake_of_an_older_version_goes_on_there(places: Places, tmp_path: Path
             open_tables.at(location(str(lake), name)).optimize.z_order(list(TABLES[name].statistics[:2]))
     frames = open_tables.at(location(there, "frames"))
     before, since = frames.to_pyarrow_table().to_pylist(), frames.version() + 1
-    assert went_on(places, there, here, first)
+    assert went_on(places, there, spark, here, first)
     feed = places.changes(location(there, "frames"), since)
     held = open_tables.at(location(there, "frames")).to_pyarrow_table().to_pylist()
     assert len(held) > len(before)
@@ -173,17 +181,19 @@ def test_a_lake_of_an_older_version_goes_on_there(places: Places, tmp_path: Path
         system, path = filesystem(data_files.of(open_tables.at(location(str(lake), "frames")))[0].uri)
         system.delete_file(path)
         system.delete_dir(filesystem(location(str(lake), "streams"))[1])
-        done = places.stompcap("repair", "--lake", str(lake))
-        assert "nothing is lost" in done.stdout + done.stderr
-    assert not went_on(places, there, here, second)
+    done = places.stompcap("repair", "--lake", there)
+    assert "nothing is lost" in done.stdout + done.stderr
+    assert not repair(Job(lambda: spark, str(here), Options()), dry_run=False).lost
+    assert not went_on(places, there, spark, here, second)
     names = TABLES.keys() - {*OF_THE_RUN, "stream_state"}  # octets of states differ, and what runs make of them does not
     assert {name for name in names if _said(there, name) != _said(str(here), name)} == set()
 
 
-def went_on(places: Places, there: str, here: Path, capture: str) -> list[str]:
+def went_on(places: Places, there: str, spark: SparkSession, here: Path, capture: str) -> list[str]:
     """What runs over a capture warn of, on the server and on disk alike."""
-    said = [json.loads(places.stompcap("run", capture, "--lake", where, "--json").stdout)["warnings"] for where in (there, str(here))]
-    found, same = ([re.sub(r" in [\d.]+ s$", "", one) for one in of_place] for of_place in said)
+    told = json.loads(places.stompcap("run", capture, "--lake", there, "--json").stdout)["warnings"]
+    done = execute(Job(lambda: spark, str(here), Options()), STAGES, [capture])
+    found, same = ([re.sub(r" in [\d.]+ s$", "", one) for one in of_place] for of_place in (told, done.warnings))
     assert found == same
     return found
 
@@ -217,7 +227,7 @@ def _logins(lake: str) -> set[str]:
     return {row["login"] for row in open_tables.at(location(lake, "sessions")).to_pyarrow_table().to_pylist() if row["login"]}
 
 
-def test_two_runs_at_once_add_a_capture_once(places: Places) -> None:
+def test_two_runs_at_once_add_a_capture_once(places: Places, spark: SparkSession) -> None:
     """On a lake that neither has found there."""
     command = [sys.executable, "-m", "stompcap", "run", f"{places.remote}/captures/first.pcap", "--wait", "300", "--json"]
     command += ["--lake", f"{places.remote}/both"]
@@ -225,7 +235,7 @@ def test_two_runs_at_once_add_a_capture_once(places: Places) -> None:
     said = [one.communicate(timeout=300) for one in runs]
     assert [one.returncode for one in runs] == [0, 0], said
     assert sorted(bool(json.loads(out)["rows"]) for out, _ in said) == [False, True]
-    places.stompcap("run", "captures/first.pcap", "--lake", "alone", "--quiet")
+    execute(Job(lambda: spark, str(places.disk / "alone"), Options()), STAGES, [str(places.disk / "captures" / "first.pcap")])
     assert apart(f"{places.remote}/both", places.disk / "alone") == []
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 NAMES = ("rabbitmq_midstream.pcap", "rabbitmq_heartbeats.pcap", "artemis_violations.pcapng", "activemq_stalls.pcap")
 LONGEST_S = 240
-KILLS = 8 if THOROUGH else 5
+KILLS = 8 if THOROUGH else 3
 
 
 class Watch:
@@ -154,6 +154,8 @@ def test_a_watch_that_is_killed_loses_nothing(watch: Callable[[], Watch], expect
         one.works()
         time.sleep(chance.uniform(0, 4))
         assert one.ends(signal.SIGKILL)[0] == -signal.SIGKILL
+    for name in NAMES[KILLS:]:
+        rotate(tmp_path, name)
     last = watch()
     last.next("idle")
     assert last.ends(signal.SIGINT)[0] == 0
