@@ -152,10 +152,9 @@ def _without(lake: str, old: Sequence[File], touched: Touched, gone: pa.Table | 
             else:
                 database.register("gone", gone)
                 which = f"EXISTS (SELECT 1 FROM gone g WHERE {KEY})"
-            database.execute(f"CREATE TEMP TABLE stay AS SELECT {NAMES} FROM {TABLE} t WHERE NOT ({which})")
-            [(rows,)] = database.sql("SELECT count(*) FROM stay").fetchall()
-            if rows < file.rows:
-                found.append((file, _written(lake, database.sql("SELECT * FROM stay").to_arrow_reader())))
+            if database.sql(f"SELECT 1 FROM {TABLE} t WHERE {which} LIMIT 1").fetchall():
+                stay = database.sql(f"SELECT {NAMES} FROM {TABLE} t WHERE NOT ({which})")
+                found.append((file, _written(lake, stay.to_arrow_reader())))
     return found
 
 
