@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 KEY = " AND ".join(f"t.{name} IS NOT DISTINCT FROM g.{name}" for name in TABLES[TABLE].key)
 NAMES = ", ".join(TABLES[TABLE].arrow.names)
 ORDER = f"ORDER BY {', '.join(journeys_by_spark.SORTED)}"
+DRIVER_ROWS = 10_000_000
+"""SENDs, MESSAGEs and, where octets are lacking, pieces that DuckDB joins in this process; more are joined in Spark's tasks."""
+
 TASK_ROWS = 250_000
 """SENDs and MESSAGEs of one of Spark's tasks."""
 
@@ -84,7 +87,7 @@ def _rows(parts: Mapping[str, Files]) -> int:
 
 
 def _large(parts: Mapping[str, Files]) -> bool:
-    return _rows(parts) > query.DRIVER_ROWS
+    return _rows(parts) > DRIVER_ROWS
 
 
 def _conditions(touched: Touched | None) -> tuple[str, str, str]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from pyspark.sql import SparkSession
 
-DRIVER_ROWS = 10_000_000
+DRIVER_ROWS = 50_000_000
 """Rows of the tables of a query, beyond which Spark answers it."""
 
 MEMORY = "2GB"
