@@ -213,11 +213,15 @@ def _with_all(rows: DataFrame, table: str) -> DataFrame:
     return rows.withColumns({column.name: expr(f"CAST(NULL AS {column.sql_type})") for column in lacking}) if lacking else rows
 
 
-def views(spark: SparkSession, lake: str, names: Container[str] = (*TABLES, *VIEWS)) -> None:
-    """Tables and views as temporary views of their names, and what these are made of; each takes Spark some tenths of a second."""
-    wanted = [view for view in VIEWS.values() if view.name in names]
+def views(spark: SparkSession, lake: str, names: Container[str] | None = None) -> None:
+    """Tables and views, all or those of some names, as temporary views, with the tables that they are made of.
+
+    Each takes Spark some tenths of a second.
+    """
+    shown = (*TABLES, *VIEWS) if names is None else names
+    wanted = [view for view in VIEWS.values() if view.name in shown]
     for name in TABLES:
-        if name in names or any(name in view.tables for view in wanted):
+        if name in shown or any(name in view.tables for view in wanted):
             read(spark, lake, name).createOrReplaceTempView(name)
     for view in wanted:
         spark.sql(view.of()).createOrReplaceTempView(view.name)
