@@ -123,7 +123,7 @@ def changed(one: Aggregate, sources: Mapping[str, DeltaTable], since: Mapping[st
     }  # fmt: skip
     parts = []
     with query.opened(views) as database:
-        altered = bool(known["sessions"]) and _alter(one, database)
+        altered = bool(known["sessions"]) and _find_altered(one, database)
         for name, periods in one.counted.items():
             differing = query.differing(f"came_{name}", f"went_{name}", ", ".join(_read_of(one, name)))
             parts.append(periods.format(rows=f"({differing}) changed"))
@@ -141,7 +141,7 @@ def _read_of(one: Aggregate, table: str) -> list[str]:
     return [name for name in TABLES[table].arrow.names if name in named]
 
 
-def _alter(one: Aggregate, database: DuckDBPyConnection) -> bool:
+def _find_altered(one: Aggregate, database: DuckDBPyConnection) -> bool:
     """Make table altered: the sessions whose attributes are others now, and when they lived; returns whether there are any."""
     differing = query.differing("came_sessions", "went_sessions", f"stream_id, {one.attributes}")
     lives = " UNION ALL ".join(f"SELECT stream_id, opened_ts, last_ts FROM {way}_sessions" for way in ("came", "went"))

@@ -34,8 +34,7 @@ def told(*sequences: list[Event]) -> list[list[Told]]:
     """What the walk finds, sequence by sequence; SENDs as numbers within theirs."""
     every = [event for sequence in sequences for event in sequence]
     number = np.repeat(np.arange(1, len(sequences) + 1), [len(sequence) for sequence in sequences])
-    columns = (np.array([event[field] for event in every], np.int64) for field in range(3))
-    step, minute, sender = columns
+    step, minute, sender = (np.array([event[field] for event in every], np.int64) for field in range(3))
     found = walk(Events(number, minute * MINUTE, step, np.array([event.early for event in every], np.bool_), sender))
     rows, answers, begin = list(zip(*(column.tolist() for column in found), strict=True)), [], 0
     for sequence in sequences:
@@ -54,7 +53,7 @@ def by_definition(events: list[Event]) -> list[Told | None]:
         if chains:
             chains[-1].append(at)
     of_chain = {at: chain for chain in chains for at in chain}
-    waiting, excess, bursts = dict[int, int](), set[int](), list[list[int]]()
+    excess, bursts = set[int](), list[list[int]]()
     for chain in chains:
         left = 0
         for at in chain:
@@ -64,7 +63,6 @@ def by_definition(events: list[Event]) -> list[Told | None]:
                 bursts.append([])
             bursts[-1].append(at)
             left += 0 if at in excess else events[at].step
-            waiting[at] = left
     of_burst = {at: burst for burst in bursts for at in burst}
 
     def inherits(at: int) -> bool:
