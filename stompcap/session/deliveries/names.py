@@ -43,7 +43,7 @@ def names_of_deliveries(dialogue: Dialogue, subscription: I64, subscriptions: Re
     if len(old) == 0:
         return own
     known = take_or_null(names_of_subscriptions(subscriptions), subscription[old])
-    name = pc.coalesce(known, d.some("subscription", sent[old]))
+    name = pc.coalesce(d.some("subscription", sent[old]), known)  # Artemis makes up an id where SUBSCRIBE has none
     both = pc.binary_join_element_wise(message.take(pa.array(old)), name, BETWEEN)
     return pc.if_else(pa.array(by_ack), own, take_or_null(both, spread(len(sent), old, np.arange(len(old)))))
 

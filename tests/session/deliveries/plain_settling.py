@@ -37,7 +37,7 @@ class Delivery:
 
     @property
     def name(self) -> str | None:
-        return self.subscription.name if self.subscription else self.named
+        return self.named or (self.subscription.name if self.subscription else None)
 
 
 @dataclass

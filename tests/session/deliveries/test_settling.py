@@ -85,6 +85,21 @@ def test_activemq_undoes_escapes_in_an_ack_of_1_0() -> None:
     assert outcomes(as_it_stands, "server:ActiveMQ/5.17.2") == [("ID\\cvm\\c1", *DIRECT)]
 
 
+@pytest.mark.parametrize(("opening", "named", "expected"), [
+    (OPEN_10, "subscription:subscription//queue/a", DIRECT),
+    (OPEN_11, "subscription:subscription//queue/a", DIRECT),
+    (OPEN_10, "", DIRECT),
+    (OPEN_10, "subscription:/queue/a", LEFT),
+])  # fmt: skip
+def test_artemis_makes_up_the_id_of_a_subscription_that_has_none(opening: str, named: str, expected: tuple[object, ...]) -> None:
+    """PHP's extension and others acknowledge by all headers of the MESSAGE; Artemis refuses what names another subscription."""
+    text = opening + f"""> SUBSCRIBE destination:/queue/a ack:client
+    < MESSAGE message-id:382,386 subscription:subscription//queue/a destination:/queue/a
+    > ACK message-id:382,386 {named}
+    """ + END
+    assert outcomes(text, "server:ActiveMQ-Artemis/2.42.0") == [("382,386", *expected)]
+
+
 TWO = OPEN_12 + """
 > SUBSCRIBE id:1 destination:/queue/a ack:client
 > SUBSCRIBE id:2 destination:/queue/b ack:client
