@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stompcap.columns import I32, I64, U64, Bools, Octets
 from stompcap.kernel import kernel
@@ -39,6 +40,12 @@ LEFT_OUT_PREFIXES: Mapping[str, tuple[str, ...]] = {
     "is added where a message went on after it was refused or expired": ("x-first-death", "x-last-death"),
 }
 """What such names begin with."""
+
+ESCAPES: tuple[tuple[str, str], ...] = ((r"\\+c", ":"), (r"\\+n", "\n"), (r"\\+r", "\r"), (r"\\+", r"\\"))
+"""Regular expressions of RE2 for escapes, however often escaped, and what each stands for.
+
+RabbitMQ undoes and writes them in STOMP 1.0 too, which has none: `12:30` comes as `12\\c30`.
+"""
 
 _NAMES, _LENGTHS = pack(tuple(name for names in LEFT_OUT.values() for name in names))
 _PREFIXES, _PREFIX_LENGTHS = pack(tuple(name for names in LEFT_OUT_PREFIXES.values() for name in names))
@@ -97,7 +104,8 @@ def content_hashes(header: pa.MapArray, command: I64, bodies: I64, masked: Bools
     """Per frame a hash of its body and of the headers that count, 63 bits; -1 for all but SEND and MESSAGE, and where that of the body is.
 
     Args:
-        header: effective values, as `decode` gives them; where a secret is masked in one, it does not count.
+        header: effective values, as `decode` gives them; where a secret is masked in one, it does not count. Escapes in them count as what
+            they stand for.
         command: codes of the grammar.
         bodies: hashes of the bodies.
         masked: frames of which something is masked.
@@ -107,11 +115,22 @@ def content_hashes(header: pa.MapArray, command: I64, bodies: I64, masked: Bools
     found = np.full(len(bodies), -1, np.int64)
     found[rows] = bodies[rows]
     if len(rows):
-        names, values = header.keys, header.items
+        names, values = header.keys, _without_escapes(header.items)
         _contents(
             rows, _offsets(header), _octets(names), _offsets(names), _octets(values), _offsets(values), masked, words_of(key), found
         )  # fmt: skip
     return found
+
+
+def _without_escapes(values: pa.StringArray) -> pa.StringArray:
+    """Values with what their escapes stand for."""
+    if not (_octets(values) == ord("\\")).any():
+        return values
+    there = pc.match_substring(values, "\\")
+    plain = values.filter(there)
+    for escape, meant in ESCAPES:
+        plain = pc.replace_substring_regex(plain, escape, meant)
+    return pc.replace_with_mask(values, there, plain)
 
 
 def _offsets(array: pa.Array) -> I32:

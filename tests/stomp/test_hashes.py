@@ -131,6 +131,25 @@ def test_the_applications_own_headers_count() -> None:
     assert len(set(contents(*frames))) == len(frames)
 
 
+@pytest.mark.parametrize(("sent", "delivered"), [
+    ("12:30", r"12\c30"),  # from 1.0 to 1.0, by RabbitMQ
+    (r"a:b\c", r"a\cb\c"),
+    (r"C:\\new", r"C\c\\new"),
+    ("two\nlines", r"two\nlines"),
+    (r"\\c", r"\\\\c"),
+    ("plain", "plain"),
+])  # fmt: skip
+def test_an_escape_counts_as_what_it_stands_for(sent: str, delivered: str) -> None:
+    other = [("kind", "order")]
+    one, same, another = contents([*other, ("at", sent)], [("at", delivered), *other], other)
+    assert one == same != another
+
+
+def test_values_that_differ_in_more_than_escapes_are_others() -> None:
+    values = ["12:30", "12c30", r"12\d30", "12d30", "12\\", "12", r"12\n30", "12n30"]
+    assert len(set(contents(*([("at", value)] for value in values)))) == len(values)
+
+
 def test_send_and_message_alone_have_a_hash_of_their_content() -> None:
     assert contents([("kind", "a")], command=SEND) == contents([("kind", "a")], command=MESSAGE) != [-1]
     assert contents([("kind", "a")], command=SUBSCRIBE) == [-1]
