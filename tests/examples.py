@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -25,6 +26,7 @@ def every(share: int, cases: Sequence[Case]) -> Sequence[Case]:
     return cases if THOROUGH else cases[::share]
 
 
-def slow_behind(count: int, cases: Sequence[Case]) -> list[Any]:
-    """Cases that are alike, as parameters: the first so many are fast tests, the others slow ones."""
-    return [case if number < count else pytest.param(case, marks=pytest.mark.slow) for number, case in enumerate(cases)]
+def slow_behind(count: int, cases: Iterable[Case], *, several: bool = False) -> list[Any]:
+    """Cases that are alike, as parameters: the first so many are fast tests, the others slow ones; `several`: a case is a tuple of them."""
+    marks = ([] if number < count else [pytest.mark.slow] for number in itertools.count())
+    return [pytest.param(*(case if several else (case,)), marks=mark) for case, mark in zip(cases, marks, strict=False)]

@@ -18,6 +18,7 @@ from stompcap import extras
 from stompcap.cli.main import app
 from stompcap.cli.needs import NEEDS
 from stompcap.errors import EnvironmentProblem
+from tests.examples import slow_behind
 
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURE = str(ROOT / "data" / "rabbitmq_habits.pcap")
@@ -50,6 +51,7 @@ class Hiding:
 
 sys.meta_path.insert(0, Hiding())
 from stompcap.cli.entry import outcome
+from tests.examples import slow_behind
 
 found = []
 for line in lines:
@@ -81,7 +83,12 @@ def test_what_reads_captures_needs_no_extra(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hidden", "without"), [((one,), extras.SPARK) for one in OF_SPARK] + [((one,), extras.LAKE) for one in OF_LAKE] + [(ALL, extras.LAKE)]
+    ("hidden", "without"),
+    [
+        (ALL, extras.LAKE),
+        *slow_behind(1, [((one,), extras.SPARK) for one in OF_SPARK], several=True),
+        *slow_behind(1, [((one,), extras.LAKE) for one in OF_LAKE], several=True),
+    ],
 )
 def test_a_command_without_its_extra_names_what_installs_it_in_one_line(hidden: tuple[str, ...], without: str, tmp_path: Path) -> None:
     told = [(extra, line) for extra in NEEDS if without in extras.INCLUDED[extra] for line in needing(extra)]

@@ -20,6 +20,7 @@ from stompcap.scapy_layer import EOLS, STOMP, STOMPEOL, bind, frame_end
 from stompcap.stomp import write_frame
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import captures
+from tests.examples import slow_behind
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
 NAME = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=8)
@@ -124,7 +125,7 @@ def cut(octets: bytes) -> list[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("broker", ["rabbitmq", "activemq", "artemis"])
+@pytest.mark.parametrize("broker", slow_behind(1, ["artemis", "activemq", "rabbitmq"]))
 def test_frames_of_recorded_captures_are_those_of_the_pipeline(broker):
     """Streams in which the pipeline guessed the end of a frame (FR-07), or that lack octets, are left out."""
     compared = 0

@@ -19,6 +19,7 @@ from tests.capture.test_compressed import COMPRESS
 from tests.capture.test_splits import WRITERS
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA
+from tests.examples import slow_behind
 from tests.s3 import store
 
 
@@ -47,7 +48,7 @@ def without(row, *names):
 
 
 @pytest.mark.usefixtures("small_ranges")
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("kind", slow_behind(3, list(WRITERS)))
 def test_a_remote_capture_gives_what_the_local_one_gives(s3, tmp_path, kind):
     """In parts, and in one."""
     path = WRITERS[kind](tmp_path / "a")

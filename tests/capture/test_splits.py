@@ -16,6 +16,7 @@ from stompcap.capture import PACKETS, SEGMENTS, examine, packets, read_segments
 from stompcap.capture.fragments import Defragmenter, Fragment
 from stompcap.capture.splits import SMALLEST_OCTETS
 from tests.capture import packaging as p
+from tests.examples import slow_behind
 
 ETHER = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 
@@ -77,7 +78,10 @@ def capture(request, tmp_path_factory):
     return path, rows(read_segments(path, 3)), request.param
 
 
-@pytest.mark.parametrize(("every", "batch"), [(1, 65_536), (100, 1), (1000, 65_536), (5000, 1), (1 << 30, 1), (1 << 30, 65_536)])
+@pytest.mark.parametrize(
+    ("every", "batch"),
+    slow_behind(3, [(100, 1), (1000, 65_536), (1 << 30, 1), (1, 65_536), (5000, 1), (1 << 30, 65_536)], several=True),
+)
 def test_the_parts_give_what_the_whole_gives(capture, every, batch):
     path, whole, name = capture
     found = examine(path, "s", every)

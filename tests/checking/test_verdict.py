@@ -18,6 +18,7 @@ from stompcap.rules import RULES
 from stompcap.rules.quotations import QUOTATIONS
 from tests.checking.made import CLIENT, SERVER, capture, connected
 from tests.e2e.truth import DATA
+from tests.examples import slow_behind
 
 SOME = ("rabbitmq_library.pcap", "artemis_violations.pcapng", "activemq_midstream.pcap", "transports/rabbitmq_websocket.pcap")
 
@@ -49,7 +50,7 @@ def test_each_rule_is_passed_failed_or_not_judged_by_side(case: str) -> None:
     assert status(dialogue.close("client", at=5.0).verdict(), rule, side) == expected
 
 
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", slow_behind(2, SOME))
 def test_findings_are_those_of_peek(name: str) -> None:
     def fail(error: Exception) -> None:
         raise error

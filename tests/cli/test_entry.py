@@ -22,6 +22,7 @@ from stompcap.cli.signals import SIGNALS
 from stompcap.cli.stderr import to_stderr
 from stompcap.errors import CaptureError, EnvironmentProblem, LakeBusy, UsageError
 from tests.cli.commands import ROOT, hears, in_session
+from tests.examples import slow_behind
 
 
 def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
@@ -132,7 +133,7 @@ def test_octets_of_others_are_escaped(capsys: Said) -> None:
     assert capsys.readouterr().err == "stompcap: a\\x1b[2Jb\\nc\\u202e.pcap: gone\n"
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", slow_behind(1, ["bash", "zsh", "fish"]))
 def test_shells_get_words_to_complete(shell: str) -> None:
     bash = {"COMP_WORDS": "stompcap ex", "COMP_CWORD": "1"}
     others = {"_TYPER_COMPLETE_ARGS": "stompcap ex", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}

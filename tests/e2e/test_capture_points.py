@@ -13,6 +13,7 @@ from tests.e2e.cutting import FILE_HEADER, cut, records
 from tests.e2e.pure import tables_of, wire_of
 from tests.e2e.runs import Lake
 from tests.e2e.truth import DATA
+from tests.examples import slow_behind
 
 COPIES = ("duplicate_segments_c2s", "duplicate_segments_s2c", "final", "other_points")
 RECORDINGS = [f"{name}.pcap" for name in ("rabbitmq_dialogue", "activemq_stalls", "activemq_violations", "rabbitmq_library")]
@@ -46,7 +47,7 @@ def rows(tables: dict[str, pa.Table]) -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("delay_us", [40, 900_000, *(pytest.param(one, marks=pytest.mark.slow) for one in (1_300, 7_200_000_000))])
+@pytest.mark.parametrize("delay_us", slow_behind(1, [40, 900_000, 1_300, 7_200_000_000]))
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_a_second_tap_changes_nothing_but_the_count_of_duplicates(name: str, delay_us: int, tmp_path: Path) -> None:
     other = tapped(DATA / name, tmp_path, delay_us)

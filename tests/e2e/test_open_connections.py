@@ -18,7 +18,7 @@ from tests.capture.packaging import Frame, pcap
 from tests.e2e.cutting import cut
 from tests.e2e.runs import Lake
 from tests.e2e.truth import DATA
-from tests.examples import every, one_in
+from tests.examples import every, one_in, slow_behind
 from tests.tcp.wire import ETHER, START_NS
 
 CAPTURES = sorted(path.name for path in DATA.glob("*.pcap"))
@@ -129,7 +129,7 @@ def rows_of(
     events=EVENTS, cuts=st.lists(st.floats(0, 1), min_size=1, max_size=6), overlap=st.sampled_from(("first", "last")),
     block=st.sampled_from((4, 9, BLOCK)), most=st.sampled_from((0, 5, FEW_PACKETS)),
 )  # fmt: skip
-@one_in(2)
+@one_in(4)
 def test_connections_that_begin_end_and_idle_anywhere(
     events: list[tuple[int, str, int, int]], cuts: list[float], overlap: str, block: int, most: int,
     tmp_path_factory: pytest.TempPathFactory,
@@ -150,7 +150,7 @@ def recorded(
     return lake.rows()
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["captures stay", "captures go"])
+@pytest.mark.parametrize("kept", slow_behind(1, [True, False]), ids=["captures stay", "captures go"])
 @pytest.mark.parametrize(("capture", "block"), [
     ("rabbitmq_dialogue.pcap", BLOCK), pytest.param("activemq_heartbeats.pcap", 12, marks=pytest.mark.slow),
 ])  # fmt: skip

@@ -11,7 +11,7 @@ from stompcap.lake.secret_search import Searcher
 from tests.capture.packaging import pcap
 from tests.e2e.confided import LEFT, NAMES, Confided, Talk, confided, frame
 from tests.e2e.runs import Lake
-from tests.examples import every
+from tests.examples import every, slow_behind
 
 OF_BASE64 = ("community_id", "payload")
 
@@ -54,7 +54,7 @@ def test_what_names_tell_is_in_none_where_captures_are_gone(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("header", [b"passcode:%b", b"x-token:%b", b"x-from:stomp://bob:%b@host", b"x-key:eyJh.eyJz.%b"])
-@pytest.mark.parametrize("opens", [True, False])
+@pytest.mark.parametrize("opens", slow_behind(1, [True, False]))
 @pytest.mark.parametrize("block", [4, pytest.param(1000, marks=pytest.mark.slow)])
 def test_what_a_connection_gave_is_known_in_later_runs(block: int, opens: bool, header: bytes, tmp_path: Path) -> None:
     told = Confided()

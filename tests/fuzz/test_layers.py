@@ -22,6 +22,7 @@ from stompcap.transport.proxy import SIGNATURE, Proxy
 from stompcap.transport.sockjs import SockJs
 from stompcap.transport.tls import Tls
 from stompcap.transport.websocket import WebSocket
+from tests.examples import slow_behind
 from tests.fuzz.test_websocket import CASES, GROUPS, changed, runs
 from tests.transport.headers import v1, v2
 from tests.transport.in_websocket import answer, frame, request
@@ -185,7 +186,7 @@ def http(dice: random.Random) -> None:
 LAYERS: dict[str, Callable[[random.Random], None]] = {"tls": tls, "sockjs": sockjs, "proxy": proxy, "http": http}
 
 
-@pytest.mark.parametrize("group", range(GROUPS))
+@pytest.mark.parametrize("group", slow_behind(2, range(GROUPS)))
 @pytest.mark.parametrize("layer", LAYERS)
 def test_other_octets_are_read_alike_and_nothing_is_invented(layer: str, group: int) -> None:
     wrong = []

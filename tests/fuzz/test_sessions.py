@@ -13,6 +13,7 @@ from stompcap.assembly.windows import WINDOW
 from stompcap.options import Options
 from stompcap.session import Options as Choices
 from tests.e2e.pure import wire_of
+from tests.examples import slow_behind
 from tests.fuzz.sessions import DELIVERED, SAID, written
 from tests.timing import assert_linear
 
@@ -37,7 +38,7 @@ def told(path: Path, window: int = WINDOW) -> tuple[float, Counter[object]]:
     return time.thread_time() - started, found
 
 
-@pytest.mark.parametrize("name", [*SAID, *DELIVERED])
+@pytest.mark.parametrize("name", slow_behind(5, [*DELIVERED, *SAID]))
 def test_pieces_and_whole(name: str, tmp_path: Path) -> None:
     path = written(tmp_path / "session.pcap", name, 2_500)
     _, whole = told(path)

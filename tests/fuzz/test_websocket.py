@@ -13,7 +13,7 @@ import random
 
 import pytest
 
-from tests.examples import THOROUGH
+from tests.examples import THOROUGH, slow_behind
 from tests.transport.in_websocket import Writer, answer, frame, request
 from tests.transport.test_checks import checks
 from tests.transport.test_websocket_frames import DEFLATE, cut, joined, message, read
@@ -100,7 +100,7 @@ def one_case(seed: int) -> None:
         assert not [key for key, outcome in checks(kept).items() if outcome == "broken" and key[0] != "close_answer"]
 
 
-@pytest.mark.parametrize("group", range(GROUPS))
+@pytest.mark.parametrize("group", slow_behind(2, range(GROUPS)))
 def test_other_octets_are_read_alike_and_nothing_is_invented(group: int) -> None:
     wrong = []
     for seed in range(group, CASES, GROUPS):

@@ -11,11 +11,14 @@ from random import Random
 from stompcap.generate.transports import OVER
 from stompcap.generate.transports.websocket import WebSocket
 from stompcap.generate.transports.writer import Flight
+from tests.examples import slow_behind
 from tests.mangler.segmentations import Segments
 from tests.mangler.taken_apart import ACK, FIN, PSH, RST, SYN, Segment
 
 Ends = tuple[bytes, int, bytes, int]
 LARGEST = 60_000  # octets of a packet
+EACH = slow_behind(3, sorted(OVER, key=lambda over: over not in ("proxy", "deflate", "wss")))
+"""Every transport as a parameter; those that are fast tests have each layer among them."""
 
 
 def textual(packets: Sequence[Segment]) -> Segments:

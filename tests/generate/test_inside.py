@@ -10,7 +10,7 @@ import pytest
 from stompcap.generate.transports import OVER
 from stompcap.options import Options
 from tests.e2e.truth import DATA
-from tests.examples import every
+from tests.examples import every, slow_behind
 from tests.generate.inside import Inside, textual
 from tests.mangler.compare import both_ways, differences, rows_of
 from tests.mangler.packagings import Packaging
@@ -43,7 +43,7 @@ OF_LAYERS = re.compile(r"\bTR-\d\d")
 """Rules of the layers themselves."""
 
 
-@pytest.mark.parametrize(("over", "name"), CASES[::2] + [pytest.param(*case, marks=pytest.mark.slow) for case in CASES[1::2]])
+@pytest.mark.parametrize(("over", "name"), slow_behind(len(CASES[::3]), CASES[::3] + CASES[1::3] + CASES[2::3], several=True))
 def test_a_recorded_capture_inside_a_transport_gives_its_tables(over: str, name: str, tmp_path: Path) -> None:
     inside, before = Inside(over), textual if over == "sockjs" else as_they_are
     (tmp_path / "plain").mkdir(), (tmp_path / "inside").mkdir()

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from stompcap.generate.profiles import Wanted
-from stompcap.generate.transports import OVER
 from stompcap.generate.write import Request, generate
 from stompcap.options import Options
 from tests.examples import every
+from tests.generate.inside import EACH
 from tests.mangler.compare import Tables, rows_of
 from tests.mangler.losses import lost
 from tests.mangler.packagings import Packaging
@@ -31,7 +31,7 @@ def counted(tables: Tables, table: str, by: tuple[str, ...], what: str) -> Count
 
 
 @pytest.mark.parametrize("share", every(2, SHARES))
-@pytest.mark.parametrize("over", OVER)
+@pytest.mark.parametrize("over", EACH)
 def test_loss_invents_nothing(over: str, share: float, tmp_path: Path) -> None:
     made = generate(tmp_path / "made.pcap", Request(over, 4, wanted=Wanted(connections=5, messages=40)))
     (tmp_path / "torn").mkdir()

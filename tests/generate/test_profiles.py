@@ -63,7 +63,7 @@ def check(truth: dict[str, Any], tables: dict[str, pa.Table]) -> None:
             assert {name: row[name] for name in layer} == layer, (one["note"], number)
 
 
-LARGE = ("incidents",)
+LARGE = ("incidents", "day")
 
 
 @pytest.mark.parametrize("profile", [pytest.param(one, marks=pytest.mark.slow) if one in LARGE else one for one in PROFILES])

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from stompcap.generate.profiles import Wanted
-from stompcap.generate.transports import OVER
 from stompcap.generate.write import Request, generate
 from stompcap.options import Options
+from tests.generate.inside import EACH
 from tests.mangler.compare import Tables, differences, rows_of
 
 COMPARED = ("frames", "deliveries", "receipts", "transactions", "subscriptions", "heartbeats", "compliance_findings")
@@ -30,9 +30,14 @@ def tables_of(folder: Path, profile: str) -> Tables:
     return {name: found[name] for name in COMPARED}
 
 
-@pytest.mark.parametrize("over", OVER)
-def test_a_conversation_gives_the_same_tables_as_over_tcp(over: str, tmp_path: Path) -> None:
-    found, plain = tables_of(tmp_path, over), tables_of(tmp_path, "carried")
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    return tables_of(tmp_path_factory.mktemp("plain"), "carried")
+
+
+@pytest.mark.parametrize("over", EACH)
+def test_a_conversation_gives_the_same_tables_as_over_tcp(over: str, plain: Tables, tmp_path: Path) -> None:
+    found = tables_of(tmp_path, over)
     lines = differences(found, plain, EXCUSED)
     assert [line for line in lines if not (over in ("tls12", "tls13", "wss") and "CN-20" in line)] == []
     assert len(found["frames"]) > 500

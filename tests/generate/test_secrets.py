@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from stompcap.generate.profiles import Wanted
-from stompcap.generate.transports import OVER
 from stompcap.generate.write import Request, generate
 from stompcap.options import Options
 from tests.e2e.cutting import cut
 from tests.e2e.runs import Lake
+from tests.generate.inside import EACH
 
 CUTS = [0.02, 0.04, 0.06, 0.1, 0.3]
 SECRET = "generated-"
 """What all of them begin with; the login is `generated`."""
 
 
-@pytest.mark.parametrize("over", OVER)
+@pytest.mark.parametrize("over", EACH)
 def test_no_secret_is_in_a_table_or_state(over: str, tmp_path: Path) -> None:
     made = generate(tmp_path / "made.pcap", Request(over, 6, wanted=Wanted(connections=4, messages=4)))
     secrets = {SECRET.encode(), *(bytes.fromhex(line.split()[2]) for line in _lines(made.keys))}

@@ -20,6 +20,7 @@ from stompcap.lake.paths import DataFile, location
 from stompcap.lake.removal import Streams, exchange
 from stompcap.lake.table_writer import TableWriter
 from stompcap.tables import TABLES
+from tests.examples import slow_behind
 from tests.killed import Killed, killed_at
 from tests.report.sample import table
 
@@ -33,7 +34,7 @@ def no_spark() -> SparkSession:
     raise AssertionError("a small table needs no Spark")
 
 
-@pytest.mark.parametrize(("fit", "left"), [(FILES, 1), (10, FILES - 9), (2, FILES - 1)])
+@pytest.mark.parametrize(("fit", "left"), slow_behind(1, [(10, FILES - 9), (FILES, 1), (2, FILES - 1)], several=True))
 def test_as_many_small_files_are_merged_as_fit_memory(fit: int, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert commits.COMPACTED_OCTETS == 32 << 20
     where = location(str(tmp_path), "stalls")

@@ -17,6 +17,7 @@ from stompcap.lake.open_state import OpenState, has_states, keys
 from stompcap.lake.table_writer import TableWriter
 from stompcap.options import Options
 from stompcap.tables import TABLES, Column
+from tests.examples import slow_behind
 from tests.lakes.make import OLDER
 from tests.lakes.older import unpacked
 from tests.report.sample import table as sample
@@ -164,7 +165,7 @@ def test_rows_under_older_names_are_written_anew_in_files_of_the_same_kind(tmp_p
     assert lakes.has_committed(where, "stream_state", "u")
 
 
-@pytest.mark.parametrize("commit", OLDER)
+@pytest.mark.parametrize("commit", slow_behind(1, OLDER))
 def test_lakes_of_older_versions_are_brought_up_once(commit: str, tmp_path: Path) -> None:
     where = str(unpacked(commit, tmp_path))
     lakes.create(where)
@@ -179,7 +180,7 @@ def test_lakes_of_older_versions_are_brought_up_once(commit: str, tmp_path: Path
         assert {column.check for column in table.enumerations} <= set(found.metadata().configuration.values())
 
 
-@pytest.mark.parametrize("commit", OLDER)
+@pytest.mark.parametrize("commit", slow_behind(1, OLDER))
 def test_a_batch_may_go_on_from_the_state_before_the_lake_was_brought_up(commit: str, tmp_path: Path) -> None:
     """One that was killed is finished from the version that it names."""
     where = str(unpacked(commit, tmp_path))

@@ -16,6 +16,7 @@ from stompcap.lake import tables as lakes
 from stompcap.lake.data_files import File
 from stompcap.lake.open_rows import OpenRows, OpenWriter
 from stompcap.lake.paths import DataFile
+from tests.examples import slow_behind
 from tests.report.sample import table
 
 PREFIX = "open-0-"
@@ -60,14 +61,14 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize(("seed", "commits_made"), slow_behind(1, [(0, 10), (0, 30), (1, 30), (2, 30)], several=True))
 def test_every_stream_has_the_rows_of_its_latest_batch_in_a_bounded_number_of_files(
-    seed: int, lake: Path, monkeypatch: pytest.MonkeyPatch
+    seed: int, commits_made: int, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_rows, "MOST_FILES", 10)
     monkeypatch.setattr(commits, "MOST_SMALL", 4)
     chance, is_open, final = random.Random(seed), dict[int, pa.Table](), list[pa.Table]()
-    for number in range(30):
+    for number in range(commits_made):
         over = chance.sample(sorted(is_open), chance.randint(0, len(is_open) // 8))
         ended = [is_open.pop(stream) for stream in over]
         several = chance.choice([1, 1, 3, 60])

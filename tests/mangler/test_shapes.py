@@ -17,7 +17,7 @@ from tests.e2e.pure import tables_of
 from tests.e2e.runs import Lake
 from tests.e2e.test_clocks import BY_CLOCK, DURATIONS
 from tests.e2e.truth import DATA
-from tests.examples import THOROUGH
+from tests.examples import THOROUGH, slow_behind
 from tests.mangler.compare import Tables, both_ways, differences, named, rows_of
 from tests.mangler.packagings import in_turn
 from tests.mangler.shapes import IN_RUNS, SHAPES, Shape
@@ -99,7 +99,7 @@ def check_times(name: str, shape: Shape, folder: Path) -> None:
         assert all(row[column] <= true[key][column] for column in ("violations", "dead")), key
 
 
-@pytest.mark.parametrize("shape", STEADY.values(), ids=STEADY)
+@pytest.mark.parametrize("shape", slow_behind(5, list(STEADY.values())), ids=STEADY)
 def test_order_is_that_of_one_file(shape, tmp_path):
     check("activemq_dialogue.pcap", shape, tmp_path)
 

@@ -15,6 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from stompcap.quality import kept
 from stompcap.settings import Quality
+from tests.examples import slow_behind
 from tests.quality import lakes
 from tests.quality.faults import BETWEEN, KEYS, failed, put, repeat, run
 
@@ -74,7 +75,7 @@ def test_what_is_kept_is_many_small_files_no_more(tmp_path: Path, read: list[str
         assert len(list((lake / "_quality").iterdir())) <= 3
 
 
-@pytest.mark.parametrize("damage", ["cut", "foreign", "gone"])
+@pytest.mark.parametrize("damage", slow_behind(1, ["cut", "foreign", "gone"]))
 def test_a_lake_that_lost_what_was_kept_is_read_again(tmp_path: Path, read: list[str], damage: str) -> None:
     lake = lakes.write(tmp_path / "lake", lakes.tables(), NAMES)
     rows = again(lake, read)[1]

@@ -150,6 +150,7 @@ def specifications() -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_plots_say_what_vega_lite_knows(specifications: list[dict[str, Any]]) -> None:
     """It passes over an option that it does not know; the schema does not."""
     assert len(specifications) == 18

@@ -8,6 +8,7 @@ import pytest
 
 from stompcap.lake import query
 from stompcap.report.queries import QUERIES
+from tests.examples import slow_behind
 from tests.lakes import older
 from tests.lakes.make import HERE
 
@@ -16,7 +17,7 @@ def no_spark() -> None:
     raise AssertionError("a small lake needs no Spark")
 
 
-@pytest.mark.parametrize("commit", sorted(file.name.partition(".")[0] for file in HERE.glob("*.tar.xz")))
+@pytest.mark.parametrize("commit", slow_behind(1, sorted(file.name.partition(".")[0] for file in HERE.glob("*.tar.xz"))))
 def test_every_question_has_an_answer(commit: str, tmp_path: Path) -> None:
     lake = older.unpacked(commit, tmp_path)
     there = [one for one in QUERIES.values() if all((lake / name).exists() for name in one.tables)]

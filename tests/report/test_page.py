@@ -15,6 +15,7 @@ from stompcap.report import against, build, changes, grouping, markdown, telling
 from stompcap.report.page import build_parts, records
 from stompcap.report.queries import QUERIES
 from stompcap.visible import visible
+from tests.examples import slow_behind
 from tests.report.drawings import drawings, shapes, words
 from tests.report.sample import HOSTILE, ask, lake, table
 
@@ -170,7 +171,7 @@ def test_an_empty_lake_says_so(tables: dict[str, pa.Table] | None) -> None:
     assert "<svg" not in build(found)
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", slow_behind(15, list(QUERIES)))
 def test_any_answer_may_be_missing(answers: dict[str, pa.Table], name: str) -> None:
     outline(build({other: rows for other, rows in answers.items() if other != name}))
     outline(build({name: answers[name]}))
@@ -210,7 +211,7 @@ NULLS = {
 }
 
 
-@pytest.mark.parametrize("name", NULLS)
+@pytest.mark.parametrize("name", slow_behind(10, list(NULLS)))
 def test_nulls_are_shown(answers: dict[str, pa.Table], name: str) -> None:
     rows = answers[name]
     absent = [column for column in NULLS[name].split() if column in rows.column_names]

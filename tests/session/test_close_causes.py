@@ -8,6 +8,7 @@ import pytest
 from stompcap.session import analyse
 from stompcap.session.close_causes import CUT_OFFS_S
 from stompcap.tables import words
+from tests.examples import slow_behind
 from tests.session.pieces import resumed, whole
 from tests.session.transcript import MS, START, Session, made, picked, run, tables
 
@@ -124,7 +125,7 @@ def test_pings_of_a_layer_are_signs_of_life() -> None:
     assert picked(run(OPEN + "@60002 < RST\n", stalls=signs).tables["sessions"], "close_cause") == [("reset",)]
 
 
-@pytest.mark.parametrize("cut", range(1, 8))
+@pytest.mark.parametrize("cut", slow_behind(3, range(1, 8)))
 def test_pieces_give_the_causes_of_the_whole(cut: int) -> None:
     given = made(*(text for text, _ in CAUSES))
     names = ("stream_id", "close_cause", "close_evidence")

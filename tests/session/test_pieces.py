@@ -117,7 +117,8 @@ def cut_every(texts: Sequence[str], step: int, options: Options) -> list[str]:
     return differences(whole(sessions, options), resumed(sessions, range(step, last + 1, step), options))
 
 
-@pytest.mark.parametrize(("retention", "step"), [(2, 3), pytest.param(65_536, 4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("retention", "step"), [(2, 3), (65_536, 4)])
+@pytest.mark.slow
 def test_every_case_comes_out_in_pieces_as_whole(retention: int, step: int) -> None:
     assert cut_every(CASES, step, Options(retention=retention)) == []
 

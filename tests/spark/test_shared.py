@@ -15,6 +15,8 @@ from stompcap.spark.shared import shared
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 VALUE = {number: str(number) for number in range(5000)}
 
 

@@ -14,6 +14,7 @@ from tests.e2e.cutting import cut
 from tests.e2e.pure import Wire, wire_of
 from tests.e2e.runs import Lake
 from tests.e2e.truth import DATA
+from tests.examples import slow_behind
 from tests.mangler.losses import lost
 from tests.mangler.packagings import Packaging
 from tests.mangler.segmentations import smaller
@@ -62,7 +63,7 @@ def test_behind_a_header_all_is_as_without(headers, origin, tmp_path):
         assert {tuple(row[one] for one in ORIGIN) for row in found[name].to_pylist() if row["transport"] == "tcp"} == {origin}, name
 
 
-@pytest.mark.parametrize("change", [smaller(50), lost(0.05, 2)], ids=["in several segments", "lost"])
+@pytest.mark.parametrize("change", slow_behind(1, [lost(0.05, 2), smaller(50)]), ids=["lost", "in several segments"])
 def test_blocks_change_nothing(change, tmp_path):
     found = wire(tmp_path / "a", behind(v2("203.0.113.7", 40000, bytes(200))), change)
     whole, in_blocks = rows(found.tables(block=20, assembly=Ended)), rows(found.tables(block=20, assembly=InBlocks))
@@ -70,7 +71,7 @@ def test_blocks_change_nothing(change, tmp_path):
         assert in_blocks[name] == whole[name], name
 
 
-@pytest.mark.parametrize("most", [0, 512], ids=["by the machines' states", "by segments"])
+@pytest.mark.parametrize("most", slow_behind(1, [512, 0]), ids=["by segments", "by the machines' states"])
 @pytest.mark.parametrize("kept", [True, False], ids=["captures there", "captures gone"])
 def test_runs_change_nothing(most, kept, tmp_path):
     """In several runs with one file each, all that is in one run."""

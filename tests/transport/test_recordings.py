@@ -81,7 +81,7 @@ def is_meant(difference: str, session: Session) -> bool:
     return bool(says) and (": ended_by is " in difference or ": end_kind is 'rst'" in difference)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_behind(8, NAMES))
 def test_every_session_agrees_with_its_log(name: str) -> None:
     found = [line for session in logged(name) for line in differences(session, seen(name)) if not is_meant(line, session)]
     assert not found, "\n".join(found)
@@ -163,7 +163,7 @@ def octets_in(lake: Lake) -> Iterator[tuple[str, bytes]]:
                 yield f"{name}.{column}", b"\0".join(table.column(column).drop_null().to_pylist())
 
 
-@pytest.mark.parametrize("name", slow_behind(6, [FALLBACK, *NAMES]))
+@pytest.mark.parametrize("name", slow_behind(3, [FALLBACK, *NAMES]))
 def test_no_credential_and_no_key_is_in_tables_or_states(name: str) -> None:
     lake = Lake(options_of(name))
     lake.run([capture_of(name)])
@@ -173,7 +173,7 @@ def test_no_credential_and_no_key_is_in_tables_or_states(name: str) -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("name", slow_behind(1, [name for name in NAMES if capture_of(name).endswith(".pcap") and name not in MASKED]))
+@pytest.mark.parametrize("name", slow_behind(0, [name for name in NAMES if capture_of(name).endswith(".pcap") and name not in MASKED]))
 def test_runs_change_nothing(name: str, tmp_path: Path) -> None:
     """In several runs with one file each, all that is in one run, where the files are still there."""
     one, several = Lake(options_of(name)), Lake(options_of(name))

@@ -10,6 +10,7 @@ from tests.e2e.confided import Confided, Talk, frame
 from tests.e2e.cutting import cut
 from tests.e2e.runs import Lake
 from tests.e2e.test_secrets import said_in
+from tests.examples import slow_behind
 from tests.mangler.packagings import Packaging
 from tests.transport import in_websocket, test_tls
 
@@ -30,7 +31,7 @@ def talk() -> tuple[list[Frame], bytes]:
     return [Frame(each.octets, began + (each.ts_ns - began) * SLOWLY, each.original) for each in told.frames], value
 
 
-@pytest.mark.parametrize("inside", ["websocket", "deflate", "tls"])
+@pytest.mark.parametrize("inside", slow_behind(1, ["deflate", "tls", "websocket"]))
 def test_what_a_connection_gave_is_known_in_later_runs(inside, tmp_path):
     frames, value = talk()
     log = str(tmp_path / "keys.log")

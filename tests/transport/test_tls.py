@@ -73,7 +73,7 @@ def same(found: dict[str, list], expected: dict[str, list]) -> None:
 
 
 @pytest.mark.parametrize("record", [1 << 14, 7], ids=["records of segments", "small records"])
-@pytest.mark.parametrize("suite", slow_behind(4, [*SUITES]))
+@pytest.mark.parametrize("suite", slow_behind(2, [*SUITES]))
 def test_the_same_octets_give_the_same_tables(suite, record, tmp_path):
     log = str(tmp_path / "keys.log")
     plain = wire(tmp_path / "plain", inside(None))
@@ -85,7 +85,9 @@ def test_the_same_octets_give_the_same_tables(suite, record, tmp_path):
 
 
 @pytest.mark.parametrize("suite", slow_behind(1, ["1.3 AES-256-GCM", "1.2 AES-256-GCM", "1.2 ChaCha20", "1.2 AES-128-CBC-SHA"]))
-@pytest.mark.parametrize("change", [smaller(50), lost(0.05, 2), lost(0.2, 7)], ids=["records in several segments", "5% lost", "20% lost"])
+@pytest.mark.parametrize(
+    "change", slow_behind(1, [lost(0.05, 2), lost(0.2, 7), smaller(50)]), ids=["5% lost", "20% lost", "records in several segments"]
+)
 def test_blocks_change_nothing(suite, change, tmp_path):
     log = str(tmp_path / "keys.log")
     found, options = wire(tmp_path / "tls", inside(log, suite, 60), change), Options(keylog=(log,))
@@ -94,7 +96,7 @@ def test_blocks_change_nothing(suite, change, tmp_path):
         assert in_blocks[name] == whole[name], name
 
 
-@pytest.mark.parametrize("most", [0, 512], ids=["few packets", "many packets"])
+@pytest.mark.parametrize("most", slow_behind(1, [0, 512]), ids=["few packets", "many packets"])
 @pytest.mark.parametrize("suite", slow_behind(1, ["1.3 AES-256-GCM", "1.2 AES-128-GCM"]))
 def test_runs_change_nothing(suite, most, tmp_path):
     """In several runs with one file each, all that is in one run, cut within records too."""
@@ -218,7 +220,7 @@ def test_secrets_may_be_anywhere_in_a_capture(at, compressed, tmp_path, monkeypa
     assert ("frames" in wire_of([str(path)]).tables()) == (at == 0)
 
 
-@pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-256-GCM", "1.2 ChaCha20", "1.2 AES-128-CBC-SHA"])
+@pytest.mark.parametrize("suite", slow_behind(2, ["1.3 AES-256-GCM", "1.2 AES-128-CBC-SHA", "1.2 AES-256-GCM", "1.2 ChaCha20"]))
 def test_tshark_opens_the_same_octets(suite, tmp_path):
     log = tmp_path / "keys.log"
     [file] = Packaging(inside(str(log), suite, 500)).files(DATA / CAPTURE, tmp_path)
@@ -264,7 +266,7 @@ def test_one_direction_alone_is_read_where_its_keys_can_be_known(suite, way, tmp
         assert Counter(found["raw_frames"].column("raw").to_pylist()) == Counter(plain["raw_frames"].column("raw").to_pylist())
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["captures there", "captures gone"])
+@pytest.mark.parametrize("kept", slow_behind(1, [True, False]), ids=["captures there", "captures gone"])
 @pytest.mark.parametrize("suite", slow_behind(1, ["1.3 AES-256-GCM", "1.2 AES-128-GCM"]))
 def test_keys_that_come_two_runs_later_are_used(suite, kept, tmp_path):
     """Where captures of earlier runs are there all is read; else what comes then, and nothing that was not sent."""

@@ -55,7 +55,7 @@ def tables(folder, *changes, name=CAPTURE):
     return wire(name, folder, *changes).tables()
 
 
-@pytest.mark.parametrize("how", INSIDE.values(), ids=INSIDE)
+@pytest.mark.parametrize("how", slow_behind(5, list(INSIDE.values())), ids=INSIDE)
 def test_the_same_octets_give_the_same_tables(how, tmp_path):
     expected, found = tables(tmp_path / "a"), tables(tmp_path / "b", inside(**how))
     same, plain = of_stomp(found), of_stomp(expected)

@@ -11,6 +11,7 @@ import pytest
 from stompcap.options import Options
 from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA
+from tests.examples import slow_behind
 
 RECORDINGS = DATA / "transports"
 UNMASKED = 1 << 18
@@ -54,7 +55,9 @@ def by_tables(path):
     return dict(found)
 
 
-@pytest.mark.parametrize(("name", "inflated"), [("rabbitmq_websocket.pcap", False), ("rabbitmq_deflate.pcapng", True)])
+@pytest.mark.parametrize(
+    ("name", "inflated"), slow_behind(1, [("rabbitmq_deflate.pcapng", True), ("rabbitmq_websocket.pcap", False)], several=True)
+)
 def test_tshark_reads_the_same_payload(name, inflated):
     (theirs, ended), ours = by_tshark(RECORDINGS / name, inflated=inflated), by_tables(RECORDINGS / name)
     assert theirs.keys() == ours.keys()

@@ -110,7 +110,7 @@ LINES = b"".join(b"h%07d:v\n" % number for number in range(90_000))  # 990,000 o
     "octets",
     [
         pytest.param(b"SEND\ndestination:/queue/first\n\n" + b"line\n" * 1000 + b"\0", id="a body without content-length"),
-        pytest.param(b"SEND\ndestination:/queue/first\n" + LINES + b"\nbody\0", id="a long head"),
+        pytest.param(b"SEND\ndestination:/queue/first\n" + LINES + b"\nbody\0", id="a long head", marks=pytest.mark.slow),
         pytest.param(b"SEND\r\ndestination:/queue/first\r\nempty:\r\n\r\n\0", id="CR LF"),
         pytest.param(b"SEND\ndestination:/queue/first\n\0", id="no blank line"),
     ],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import one_in
 from tests.session.pieces import resumed, whole
 from tests.session.transcript import made, run
 
@@ -32,7 +33,7 @@ def test_there_is_none_without_an_arrival() -> None:
     assert [row[name] for name in NAMES] == [None] * 3
 
 
-@settings(max_examples=20, deadline=None)
+@one_in(3)
 @given(st.lists(st.integers(1, 5000), min_size=1, max_size=12), st.integers(1, 14))
 def test_pieces_give_those_of_the_whole(times: list[int], cut: int) -> None:
     given_tables = made(_beats([float(at) for at in times]) + "@900000 > FIN\n")
