@@ -30,6 +30,7 @@ CUT_OFFS_S = (30, 50, 60, 90, 350, 600)
 
 ROUND = 0.02  # a cut-off is recognised within this part of it
 ERROR_CLOSES_NS = 10 * SECOND_NS  # RabbitMQ ends a refused login after its login_timeout, 10 s; no broker takes longer to act on an ERROR
+PROMPTER = 3  # how many times as long it was since an ERROR where the server closed for the DISCONNECT that came behind it
 SAYS = {
     # ActiveMQ and Apollo: "The maximum data length was exceeded", also of headers, command and frame; RabbitMQ: max_message_size
     "size_limit": r"(?i)\bmaximum [a-z ]*was exceeded|\bmessage size \d+ is larger than\b|\bframe size\b.*\b(exceed|larger)",
@@ -111,6 +112,7 @@ def _fitting(first: Mapping[str, OfSessions], facts: SessionFacts, ends: Ends, o
     """The causes in the order in which they are asked, and the sessions that each fits."""
     error, left, opened = first[LATEST], first["disconnect"], facts.close_kind == CLOSE_OPEN
     complained = ends.said & left.there & (error.ordinal < left.ordinal) & (facts.closed_by == SERVER)
+    complained &= (ends.left < 0) | (ends.left * PROMPTER >= ends.answered)
     quiet = (outcome == OUTCOME_CONNECTED) & first["connected"].there & (agreed <= 0).all(axis=1)
     size, slow, idle = (ends.said & _says(error, what) for what in ("size_limit", "slow_consumer", "idle_cut"))
     return [

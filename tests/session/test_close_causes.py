@@ -39,6 +39,8 @@ CAUSES = [
     (OPEN + "> SEND\n< ERROR message:no\n@20000 < FIN\n", "unknown"),
     (OPEN + "> SEND\n< ERROR message:no\n> DISCONNECT\n< FIN\n", "error"),
     (OPEN + "> SEND\n< ERROR message:no\n> DISCONNECT\n> FIN\n", "disconnect"),
+    (OPEN + "> SEND\n< ERROR message:no\n@2000 > DISCONNECT\n@2006 < FIN\n", "disconnect"),  # ActiveMQ goes on behind most of its ERRORs
+    (OPEN + "> SEND\n< ERROR message:no\n@2000 > DISCONNECT\n@5000 < FIN\n", "error"),
     (OPEN + "> DISCONNECT\n< ERROR message:no\n< FIN\n", "disconnect"),
     # what an ERROR says
     (OPEN + "> SEND\n" + MAXIMUM + "< FIN\n", "size_limit"),
