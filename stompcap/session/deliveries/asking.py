@@ -11,6 +11,7 @@ from stompcap.columns import I64, Bools
 from stompcap.session.deliveries.records import RENEWED
 from stompcap.session.dialogue import Dialogue
 from stompcap.session.layout import Records
+from stompcap.session.products.quirks import Quirks
 
 
 def sure(d: Dialogue, frames: I64) -> Bools:
@@ -30,7 +31,15 @@ def in_any_version(d: Dialogue, rows: Records, settled: I64, by: I64) -> Bools:
     return found
 
 
-def asking(d: Dialogue, sent: I64, mode: I64, possible: I64) -> tuple[I64, I64, I64]:
+def _replies(d: Dialogue, sent: I64, quirks: Quirks) -> Bools:
+    """MESSAGEs from a queue that the broker subscribed to by itself, for a SEND with reply-to."""
+    found = quirks.replies_unasked[d.session[sent]]
+    if found.any():
+        found &= np.asarray(pc.starts_with(d.some("subscription", sent), "/temp-queue/").fill_null(False))
+    return found
+
+
+def asking(d: Dialogue, sent: I64, mode: I64, possible: I64, quirks: Quirks) -> tuple[I64, I64, I64]:
     """Per MESSAGE: its mode, whether it asks for no ACK though the mode is not known, whether it needs none though it has an ack header.
 
     `mode` is that of its subscription, MODE_UNKNOWN where there is none. In 1.2 a MESSAGE that asks for an ACK has an `ack` header, and
@@ -41,5 +50,5 @@ def asking(d: Dialogue, sent: I64, mode: I64, possible: I64) -> tuple[I64, I64, 
     tells = (d.version[sent] == 2) & sure(d, sent)
     asks = tells & has_ack & np.isin(mode, (MODE_CLIENT, MODE_CLIENT_INDIVIDUAL))
     found = np.where(renewed, np.where(asks, MODE_CLIENT_INDIVIDUAL, MODE_UNKNOWN), mode)
-    unasked, needless = tells & ~has_ack & (found == MODE_UNKNOWN), tells & has_ack & (found == MODE_AUTO)
+    unasked, needless = (tells & ~has_ack | _replies(d, sent, quirks)) & (found == MODE_UNKNOWN), tells & has_ack & (found == MODE_AUTO)
     return found, unasked.astype(np.int64), needless.astype(np.int64)

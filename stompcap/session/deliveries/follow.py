@@ -94,7 +94,7 @@ def _rows(
     sent = d.messages
     row, possible = subscriptions.row[sent], subscriptions.possible[sent]
     known = np.where(row >= 0, subscriptions.rows.at("mode", row), MODE_UNKNOWN)
-    mode, unasked, needless = asking(d, sent, known, possible)
+    mode, unasked, needless = asking(d, sent, known, possible, quirks)
     np.add.at(counted["needless"], d.session[sent], needless)
     redelivered = pc.equal(pc.utf8_lower(d.some_header("redelivered", sent)), "true").fill_null(False)
     identified = np.flatnonzero(np.asarray(d.some("message_id", sent).is_valid()))

@@ -17,6 +17,7 @@ class Quirks(NamedTuple):
     ack_scope_connection: Annotated[Bools, "RabbitMQ"]  # a cumulative ACK settles deliveries of the whole connection
     single_nack: Annotated[Bools, "ActiveMQ"]  # a NACK settles one message in mode client too
     by_message_id: Annotated[Bools, "RabbitMQ", "CoilMQ"]  # an ACK goes by message-id, whatever subscription it names, if any
+    replies_unasked: Annotated[Bools, "RabbitMQ"]  # what comes from a /temp-queue/ of reply-to, which nobody subscribes to, needs no ACK
     unescapes: Annotated[Bools, "ActiveMQ"]  # escapes in a 1.0 ACK are undone, though 1.0 has none
 
 

@@ -100,6 +100,18 @@ def test_artemis_makes_up_the_id_of_a_subscription_that_has_none(opening: str, n
     assert outcomes(text, "server:ActiveMQ-Artemis/2.42.0") == [("382,386", *expected)]
 
 
+@pytest.mark.parametrize("opening", [OPEN_10, OPEN_11, OPEN_12])
+@pytest.mark.parametrize(("server", "subscription", "expected"), [
+    ("RabbitMQ/3.10.8", "/temp-queue/a", True), ("RabbitMQ/3.10.8", "a", False), ("ActiveMQ/5.17.2", "/temp-queue/a", False),
+])  # fmt: skip
+def test_rabbitmq_asks_for_no_ack_of_a_reply(opening: str, server: str, subscription: str, expected: bool) -> None:
+    text = opening + f"""> SEND destination:/queue/a reply-to:/temp-queue/a
+    < MESSAGE message-id:m1 subscription:{subscription} destination:/reply-queue/amq.gen-1
+    """ + END
+    [(_, status, *_)] = outcomes(text, f"server:{server}")
+    assert (status == "auto") is (expected or opening == OPEN_12)  # 1.2 tells by the ack header
+
+
 TWO = OPEN_12 + """
 > SUBSCRIBE id:1 destination:/queue/a ack:client
 > SUBSCRIBE id:2 destination:/queue/b ack:client
