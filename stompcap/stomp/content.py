@@ -24,7 +24,7 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     ),
     "is meant for the broker": (
         "receipt", "transaction", "content-length", "transformation", "amq-msg-type", "destination-type", "durable", "auto-delete",
-        "exclusive", "selector", "browser",
+        "exclusive", "selector", "browser", "bytes_message",
     ),
     "has a value by default, or one that the broker writes in its own way": (
         "expires", "expiration", "priority", "timestamp", "timestamp_in_ms", "persistent", "type", "user-id", "breadcrumbId",
