@@ -54,14 +54,14 @@ def made_by_ci() -> set[str]:
     return set(re.findall(r"\bmake [a-z]+", (ROOT / ".ci" / "run").read_text(encoding="utf-8")))
 
 
-def follow(commands: list[str], folder: Path, variables: Mapping[str, str], seconds: float) -> str:
-    """Type the commands in a folder, with .venv/bin in PATH as README asks; what they print on standard output.
+def follow(commands: list[str], folder: Path, variables: Mapping[str, str], seconds: float, before: Path | None = None) -> str:
+    """Type the commands in a folder, with .venv/bin in PATH as README asks, and a folder `before` it; what they print on standard output.
 
     AssertionError, with the end of all they said, at the first one that fails.
     """
     others = ("SPARK_", "PYSPARK_", "PYTHONPATH", "AIRFLOW", "STOMPCAP_")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(others) or k == "STOMPCAP_HASH_KEY"}  # lakes are compared
-    environment |= {"PATH": f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}", **variables}
+    environment |= {"PATH": ":".join(map(str, [*([before] if before else []), ROOT / ".venv" / "bin", os.environ["PATH"]])), **variables}
     done = subprocess.run(
         ["bash", "-euxo", "pipefail", "-c", "\n".join(commands)],
         cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False,

@@ -9,6 +9,7 @@ import pytest
 
 from tests.readme.printed import ROOT, Section, follow
 from tests.readme.test_pages import PAGES
+from tests.warm import warm
 
 CANNOT = {
     "kubectl ": "a Kubernetes cluster", "docker ": "a daemon", "sudo ": "a password", "tcpdump ": "root", "wireshark ": "a display",
@@ -31,7 +32,7 @@ def runnable(page: Path) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_what_the_pages_print_can_be_typed(tmp_path: Path) -> None:
+def test_what_the_pages_print_can_be_typed(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     lines = [line for page in PAGES if page.parent.name == "docs" for line in runnable(page)]
     assert len(lines) > 10
     (tmp_path / "data").symlink_to(ROOT / "data")
@@ -45,4 +46,5 @@ def test_what_the_pages_print_can_be_typed(tmp_path: Path) -> None:
     for place in ("broker", "gateway"):
         (tmp_path / "captures" / place).mkdir(parents=True)
         shutil.copy(ROOT / "data" / "activemq_bodies.pcap", tmp_path / "captures" / place)
-    follow(["stompcap run captures/ --lake lake --quiet", *lines], tmp_path, {}, 400)
+    with warm(tmp_path, tmp_path_factory.mktemp("warm")) as before:  # in processes of their own those of README are tried
+        follow(["stompcap run captures/ --lake lake --quiet", *lines], tmp_path, {}, 400, before)
