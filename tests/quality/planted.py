@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,16 +34,17 @@ class Planted:
     deletes: Mapping[str, str] | None = None
 
 
-def plant(lake: Path, copy: Path, fault: Planted) -> Path:
-    """A copy of a lake with a fault."""
+def plant(lake: Path, copy: Path, faults: Iterable[Planted]) -> Path:
+    """A copy of a lake with faults, each in tables of its own."""
     shutil.copytree(lake, copy)
-    for name, change in fault.changes.items():
-        rows = change(DeltaTable(str(copy / name)).to_pyarrow_table())
-        shutil.rmtree(copy / name)
-        loose = pa.schema([field.with_nullable(True) for field in TABLES[name].arrow])
-        write_deltalake(str(copy / name), rows.select(loose.names).cast(loose))
-    for name, predicate in (fault.deletes or {}).items():
-        DeltaTable(str(copy / name)).delete(predicate)
+    for fault in faults:
+        for name, change in fault.changes.items():
+            rows = change(DeltaTable(str(copy / name)).to_pyarrow_table())
+            shutil.rmtree(copy / name)
+            loose = pa.schema([field.with_nullable(True) for field in TABLES[name].arrow])
+            write_deltalake(str(copy / name), rows.select(loose.names).cast(loose))
+        for name, predicate in (fault.deletes or {}).items():
+            DeltaTable(str(copy / name)).delete(predicate)
     return copy
 
 
@@ -163,6 +164,27 @@ FAULTS = (
     Planted("another percentile", {"ack_latency": put("p95_us", more(1), lambda row: row["p95_us"] and row["p95_us"] < row["p99_us"])},
             "ack_latency", "expect_figures_to_be_those_of_rows"),
 )  # fmt: skip
+
+TOGETHER = (
+    (
+        "directions swapped", "a key that is null", "a session twice", "a time in 2150", "half of captures gone", "rows that overlap",
+        "an orphan in heartbeats", "a negative duration", "a part beyond its sum", "compliance that does not add up",
+        "a journey without its SEND", "sums of a transaction", "a finding gone", "an orphan in stalls", "an orphan in segments",
+    ),
+    (
+        "deliveries emptied", "a capture twice", "a session that began at another time than its stream",
+        "heart-beats that count a gap too many", "a frame beyond its capture's time", "half of segments gone",
+        "half of the streams of other protocols gone", "first_ts against first_ns", "a journey whose residence is not between its times",
+    ),
+    (
+        "an unknown word", "an orphan in sessions", "packets that do not add up", "no journey, and nobody knows why",
+        "client and server swapped", "a secret in clear",
+    ),
+    ("settled, and nobody knows when", "frames that count more than the session's", "sums of a subscription",),
+    ("a latency that is not between its times",),
+    ("another percentile",),
+)
+"""Faults that are planted together: each is in tables of its own, and alone makes no expectation fail that is to tell another of them."""
 
 
 def failures(results: list[dict[str, Any]]) -> list[dict[str, Any]]:

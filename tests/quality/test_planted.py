@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from typer.testing import CliRunner
 from stompcap.cli.main import app
 from tests.capture.packaging import pcap
 from tests.e2e.test_other_protocols import packets
-from tests.quality.planted import FAULTS, Planted, plant
+from tests.examples import THOROUGH
+from tests.quality.planted import FAULTS, TOGETHER, plant
 
 RECORDINGS = Path(__file__).resolve().parents[2] / "data"
 MQTT = b"\x10\x0c\x00\x04MQTT\x04\x02\x00\x3c\x00\x00"
@@ -43,24 +45,32 @@ def validated(lake: Path) -> tuple[int, list[str], list[dict[str, Any]]]:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_lake_of_recordings_has_no_fault(lake: Path, tmp_path: Path) -> None:
-    assert validated(plant(lake, tmp_path / "copy", Planted("none", {}, "", ""))) == (0, [], [])
+    assert validated(plant(lake, tmp_path / "copy", ())) == (0, [], [])
 
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name) for fault in FAULTS])
-def test_a_planted_fault_is_caught_and_told_with_a_key(
-    lake: Path, tmp_path: Path, fault: Planted, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("names", [(fault.name,) for fault in FAULTS] if THOROUGH else TOGETHER, ids=", ".join)
+def test_planted_faults_are_caught_and_told_with_keys(
+    lake: Path, tmp_path: Path, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stompcap.quality.clear_secrets.SEARCHED_ROWS", 1 << 20)  # all, where a validation draws from what is larger
-    code, warnings, failed = validated(plant(lake, tmp_path / "copy", fault))
+    faults = [fault for fault in FAULTS if fault.name in names]
+    code, warnings, failed = validated(plant(lake, tmp_path / "copy", faults))
     assert code == 1
     told = {(row["table_name"], row["expectation"]): row for row in failed}
-    row = told[fault.table, fault.expectation]
-    assert row["failed_rows"] >= 1
-    assert any(key in row["observed"]["first"][0] for key in ("stream_id", "message_stream_id", "capture_id", "hour_ts")), row["observed"]
-    assert f"quality: {row['message']}" in warnings
+    for fault in faults:
+        row = told[fault.table, fault.expectation]
+        assert row["failed_rows"] >= 1
+        assert any(key in row["observed"]["first"][0] for key in ("stream_id", "message_stream_id", "capture_id", "hour_ts")), row
+        assert f"quality: {row['message']}" in warnings
+    [others] = [set(group) - {*names} for group in TOGETHER if names[0] in group]
+    assert not [fault.name for fault in FAULTS if fault.name in others and (fault.table, fault.expectation) in told]
 
 
 def test_there_are_thirty_two_faults_and_three_of_journeys() -> None:
     assert len({fault.name for fault in FAULTS}) == 35
+    assert sorted(chain(*TOGETHER)) == sorted(fault.name for fault in FAULTS)
+    for group in TOGETHER:
+        tables = [name for fault in FAULTS if fault.name in group for name in (*fault.changes, *(fault.deletes or {}))]
+        assert len(tables) == len(set(tables))
