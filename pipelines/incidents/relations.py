@@ -72,7 +72,7 @@ def make(database: DuckDBPyConnection, tables: Mapping[str, Files | pa.Table], w
             free.put(connection)
         return name
 
-    with ExitStack() as connections, ThreadPoolExecutor(AT_ONCE) as pool:
+    with query.asked_at_once(database, AT_ONCE), ExitStack() as connections, ThreadPoolExecutor(AT_ONCE) as pool:
         free.put(database)
         for _ in range(1, AT_ONCE):
             free.put(connections.enter_context(query.beside(database, tables)))

@@ -60,6 +60,19 @@ def test_a_statement_that_fails_leaves_the_next_database_as_it_was() -> None:
         assert total(database) == 4
 
 
+def test_duckdb_has_fewer_threads_of_its_own_while_several_of_ours_ask() -> None:
+    setting = "SELECT CAST(current_setting('external_threads') AS BIGINT), CAST(current_setting('threads') AS BIGINT)"
+    with query.opened({}) as database:
+        [(before, every)] = database.sql(setting).fetchall()
+        with query.asked_at_once(database, 2):
+            assert database.sql(setting).fetchall() == [(min(2, every), every)]
+        with query.asked_at_once(database, every + 1):  # more than there are processors
+            assert database.sql(setting).fetchall() == [(every, every)]
+        with pytest.raises(duckdb.Error), query.asked_at_once(database, 2):
+            database.execute("SELECT nothing")
+        assert database.sql(setting).fetchall() == [(before, every)]
+
+
 def test_settings_of_an_isolated_database_are_nobody_elses() -> None:
     with query.isolated({"t": numbers(1)}) as database:
         database.execute("SET enable_external_access = false")
