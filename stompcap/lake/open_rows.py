@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,8 @@ from stompcap.lake.table_writer import TableWriter
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deltalake import DeltaTable
 
     from stompcap.lake.data_files import File
@@ -64,14 +66,15 @@ def rewritten(lake: str, table: str, delta: DeltaTable, wanted: OpenRows) -> tup
     held = [file for file in data_files.of(delta, [ID]) if file.name.startswith(wanted.prefix)]
     file_octets = max(FILE_OCTETS, sum(file.size for file in held) // MOST_FILES)
     moved = pa.concat_arrays([wanted.again, wanted.over])
-    touched = [file for file in held if wanted.anew or _has_rows(file, moved)]
+    ids_of = cache(_ids)  # asked for twice of a file that is touched
+    touched = [file for file in held if wanted.anew or _has_rows(file, moved, ids_of)]
     small = [file for file in held if file.size < file_octets // 2 and file not in touched]
     if len(small) + bool(touched) > MOST_SMALL:
         touched += small
     if not touched:
         return [], []
     rows_per_file = file_octets * sum(file.rows for file in touched) / sum(file.size for file in touched)
-    targets = _FilesOf.of(pa.concat_arrays([_ids(file) for file in touched]), rows_per_file, wanted)
+    targets = _FilesOf.of(pa.concat_arrays([ids_of(file.uri) for file in touched]), rows_per_file, wanted)
     writers = [TableWriter(lake, table, wanted.prefix) for _ in range(targets.files)]
     ends = TableWriter(lake, table)
     for file in touched:
@@ -153,17 +156,17 @@ def _cuts(rows: pa.Table, pieces: int) -> list[int]:
     return sorted({0, *ends[np.searchsorted(ends, wanted)].tolist(), rows.num_rows})
 
 
-def _has_rows(file: File, ids: pa.Array) -> bool:
-    """Whether a file has rows of streams."""
+def _has_rows(file: File, ids: pa.Array, ids_of: Callable[[str], pa.Array]) -> bool:
+    """Whether a file has rows of streams; `ids_of` reads those of its rows."""
     bounds = file.bounds[ID]
     if bounds.known and bounds.least is not None:
         ids = ids.filter(pc.and_(pc.greater_equal(ids, bounds.least), pc.less_equal(ids, bounds.most)))
-    return bool(len(ids)) and bool(pc.any(pc.is_in(_ids(file), value_set=ids)).as_py())
+    return bool(len(ids)) and bool(pc.any(pc.is_in(ids_of(file.uri), value_set=ids)).as_py())
 
 
-def _ids(file: File) -> pa.Array:
+def _ids(uri: str) -> pa.Array:
     """The stream of each row of a file."""
-    system, path = filesystem(file.uri)
+    system, path = filesystem(uri)
     with pq.ParquetFile(path, filesystem=system) as held:
         return held.read(columns=[ID]).column(ID).cast(pa.string()).combine_chunks()
 

@@ -20,7 +20,7 @@ from stompcap.progress import Meter
 from stompcap.spark.blocks import task_of, unpack
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
-from stompcap.spark.workers.worker import Batches, freeze_loaded, task_number
+from stompcap.spark.workers.worker import Batches, freeze_loaded, release, task_number
 from stompcap.tasks.failures import STATE, Failures, culprits, ranks
 from stompcap.tcp.flows import by_flow
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stompcap.options import Options
     from stompcap.spark.slices import Reread
 
-FLOWS = Limits(rows=200_000, octets=64 * 1024 * 1024)
+FLOWS = Limits(rows=50_000, octets=16 * 1024 * 1024)
 BATCH = 65_536
 
 
@@ -58,6 +58,11 @@ class Extract:
     def __call__(self, batches: Batches) -> Batches:
         """Write the rows; yield the manifest."""
         freeze_loaded()
+        manifest = self._written(batches)  # what the machines held is free behind it
+        release()
+        yield manifest
+
+    def _written(self, batches: Batches) -> pa.RecordBatch:
         sink, spill, failures = Sink(self.lake, self.outputs, open_files(self.options)), PayloadSpill(), Failures()
         made, streams = _Machines(self, sink, spill), set[str]()
         coming = self._gone_on_with(unpack(batches, spill, failures), spill, streams)
@@ -72,7 +77,7 @@ class Extract:
                     self._large(made, flows, failures)
         failures.unresumed.update(made.assembly.lost)
         failures.recognised_late.update(made.assembly.unread)
-        yield sink.manifest(failures, made.assembly.points.shared, streams)
+        return sink.manifest(failures, made.assembly.points.shared, streams)
 
     def _gone_on_with(self, segments: Iterator[pa.Table], spill: PayloadSpill, streams: set[str]) -> Iterator[pa.Table]:
         """Segments, and what earlier runs left of their flows and of those that always go on; `streams` get the ids of these streams."""
