@@ -37,6 +37,7 @@ class Aggregate:
     by          the column by which rows fall into periods
     sql         computes the figures of the rows that `{within}` selects by this column
     also        further tables whose rows are counted, each with the SQL for its periods and the column that `{within_<table>}` selects by
+    factor      by which a query that Spark answers has more rows than others
     """
 
     name: str
@@ -49,12 +50,13 @@ class Aggregate:
     by: str
     sql: str
     also: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    factor: int = 1
 
     def query(self, periods: Periods | None = None) -> Query:
         """The query for some periods, by default for all."""
         columns = {"within": self.by} | {f"within_{table}": by for table, (_, by) in self.also.items()}
         within = {name: "true" if periods is None else periods.condition(column) for name, column in columns.items()}
-        return Query(self.name, tuple(self.times), self.sql.format(**within))
+        return Query(self.name, tuple(self.times), self.sql.format(**within), self.factor)
 
     @property
     def counted(self) -> dict[str, str]:
@@ -102,6 +104,7 @@ COMPLIANCE_SUMMARY = Aggregate(
     attributes="server_product, client_product, version",
     times={"compliance": ("opened_ts",), "sessions": ("opened_ts",), "streams": TRAFFIC},
     by="s.opened_ts",
+    factor=10,
     sql="""
     WITH begun AS (
         SELECT s.stream_id, CAST(s.opened_ts AS DATE) AS day, t.source, s.server_product, s.client_product, s.version
@@ -128,6 +131,7 @@ COMPLIANCE_SUMMARY = Aggregate(
 """Sums and failure rate per day on which sessions began, source, rule, broker, client library and version.
 
 There are some sixty rows for each session: they are summed by a number for all that sessions have alike, which costs much less than words.
+DuckDB sums 150 million rows in 15 seconds of a processor and 0.2 GB; Spark, which joins by shuffling, takes 60 for 15 million.
 """
 
 

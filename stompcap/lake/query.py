@@ -1,7 +1,8 @@
 """SQL over the tables of a lake, executed by DuckDB in this process if the tables are small, else by Spark.
 
 DuckDB reads the files of the tables' current versions and answers in a tenth of a second what takes Spark seconds to plan. Queries over
-more than `DRIVER_ROWS` rows are answered by Spark, so that nothing in the driver grows with the lake. Both understand the SQL alike.
+more than `DRIVER_ROWS` rows, or so many times as many as they say, are answered by Spark, so that nothing in the driver grows with the
+lake. Both understand the SQL alike.
 """
 
 from __future__ import annotations
@@ -52,11 +53,15 @@ AT_ONCE = 4  # small jobs of one Spark session are quicker side by side
 
 @dataclass(frozen=True)
 class Query:
-    """A query: its name, the tables it reads, and its SQL, which refers to them by their names."""
+    """A query: its name, the tables it reads, and its SQL, which refers to them by their names.
+
+    Spark answers it beyond `factor` times `DRIVER_ROWS` rows: more than once where it only counts and sums what it reads.
+    """
 
     name: str
     tables: tuple[str, ...]
     sql: str
+    factor: int = 1
 
 
 def ask(
@@ -74,7 +79,7 @@ def ask(
     more = (() if source is None else (STREAMS,)) + (() if scope is None else NEEDED)
     tables = {query.name: sorted({TABLES[table].name for table in (*query.tables, *more)}) for query in queries}
     held = {name: parts[name] if name in parts else all_files(lake, name) for name in sorted(set(chain(*tables.values())))}
-    large = [query for query in queries if sum(held[name].rows for name in tables[query.name]) > DRIVER_ROWS]
+    large = [query for query in queries if sum(held[name].rows for name in tables[query.name]) > query.factor * DRIVER_ROWS]
     few = [query for query in queries if query not in large]
     named = sorted({name for query in large for name in tables[query.name]})
     answers = _by_spark(lake, large, named, spark(), source, scope) if large else {}

@@ -6,6 +6,7 @@ import os
 import tempfile
 import threading
 from pathlib import Path
+from typing import NoReturn
 
 import duckdb
 import pyarrow as pa
@@ -16,6 +17,7 @@ from stompcap.lake import query
 from stompcap.lake import tables as lakes
 from stompcap.lake.finality import marked
 from stompcap.lake.paths import location
+from stompcap.rules import catalogue_table
 from stompcap.tables import TABLES
 from tests.report.sample import table as sample
 
@@ -112,6 +114,25 @@ def test_a_table_without_files_has_no_rows_and_a_join_with_it_none(tmp_path: Pat
     with query.opened({name: query.all_files(lake, name) for name in ("streams", "sessions")}) as database:
         assert database.sql("SELECT count(*) FROM streams").fetchall() == [(2,)]
         assert database.sql("SELECT count(*) FROM streams JOIN sessions USING (stream_id)").fetchall() == [(0,)]
+
+
+def test_spark_is_asked_beyond_as_many_rows_as_a_query_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = str(tmp_path)
+    lakes.create(lake)
+    lakes.append(lake, "rules", catalogue_table(), ["unit"], "run")
+    monkeypatch.setattr(query, "DRIVER_ROWS", query.all_files(lake, "rules").rows // 2)
+
+    def asked(factor: int) -> int:
+        counting = query.Query("counted", ("rules",), "SELECT count(*) AS number FROM rules", factor)
+        return int(query.ask(lake, [counting], no_spark)["counted"].column("number")[0].as_py())
+
+    assert asked(3) == query.all_files(lake, "rules").rows
+    with pytest.raises(LookupError, match="Spark"):
+        asked(1)
+
+
+def no_spark() -> NoReturn:
+    raise LookupError("Spark was asked")
 
 
 def test_what_does_not_fit_into_memory_is_spilled_among_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
