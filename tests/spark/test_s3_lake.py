@@ -35,6 +35,7 @@ from tests.s3 import Store, store
 from tests.spark.test_followers import keys, net
 from tests.spark.test_older_lakes import unmarked
 from tests.spark.test_reprocess import parts
+from tests.warm import warm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,13 +88,14 @@ class Places:
     s3: Store
     remote: str
     disk: Path
+    warm: Path
 
-    def stompcap(self, *words: str, code: int = 0, **changed: str) -> subprocess.CompletedProcess[str]:
-        """A command, whose exit code is as expected."""
+    def stompcap(self, *words: str, code: int = 0, warm: bool = True, **changed: str) -> subprocess.CompletedProcess[str]:
+        """A command, whose exit code is as expected; in a process of its own, with an environment that is changed, or in one of many."""
+        program = [str(self.warm / "stompcap")] if warm else [sys.executable, "-m", "stompcap"]
         done = subprocess.run(
-            [sys.executable, "-m", "stompcap", *words],
-            cwd=self.disk, env={**os.environ, **changed}, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+            [*program, *words], cwd=self.disk, env={**os.environ, **changed}, capture_output=True, text=True, timeout=300, check=False
+        )
         assert done.returncode == code, done.stderr[-3000:]
         assert "Traceback" not in done.stderr
         return done
@@ -116,13 +118,14 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
             there = disk / "captures" / f"{name}.pcap"
             shutil.move(path, there)
             s3.put(f"captures/{name}.pcap", there.read_bytes())
-        found = Places(s3, "s3a://bucket", disk)
+        remote = "s3a://bucket"
         done = subprocess.run(
-            [sys.executable, "-c", MAKES_LAKES, found.remote, str(disk)],
+            [sys.executable, "-c", MAKES_LAKES, remote, str(disk)],
             cwd=disk, capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-3000:]
-        yield found
+        with warm(disk, tmp_path_factory.mktemp("warm")) as commands:
+            yield Places(s3, remote, disk, commands)
 
 
 def without_places(lake: Path | str) -> list[str]:
@@ -261,7 +264,7 @@ def test_a_store_that_refuses_is_a_line(places: Places, lake: str, refusal: str,
     places.s3.refusal = refusal
     changed = {"AWS_ENDPOINT_URL": endpoint} if endpoint else {}
     try:
-        done = places.stompcap("run", "captures", "--lake", lake, "--quiet", code=3, **changed)
+        done = places.stompcap("run", "captures", "--lake", lake, "--quiet", code=3, warm=False, **changed)
     finally:
         places.s3.refusal = ""
     (line,) = done.stderr.splitlines()
