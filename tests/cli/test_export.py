@@ -27,7 +27,9 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize(("name", "write"), [*((name, pcap) for name in SHAPES), ("Ethernet", pcapng), ("VXLAN", pcapng)])
+@pytest.mark.parametrize(
+    ("name", "write"), slow_behind(4, [("VXLAN", pcapng), ("Ethernet", pcapng), *((name, pcap) for name in SHAPES)], several=True)
+)
 def test_all_packets_of_a_stream_and_no_others(tmp_path, name, write):
     wrap, options = SHAPES[name]
     mine, other = [wrap(p) for p in conversation()], [wrap(p) for p in conversation(port=40001)]

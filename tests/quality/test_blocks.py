@@ -21,6 +21,7 @@ from stompcap.quality.hashes import Wanted
 from stompcap.quality.ledgers import Entries
 from stompcap.quality.quantities import of_table
 from stompcap.quality.report import Report
+from tests.examples import slow_behind
 from tests.quality import lakes
 from tests.quality.faults import put, run
 
@@ -74,7 +75,7 @@ def test_blocks_come_to_what_their_reports_do(made: list[Report], cut: int, file
 NAMES = ["captures", "streams", "raw_frames", "segments", "receipts"]
 
 
-@pytest.mark.parametrize("growth", [0, 2, 1000])
+@pytest.mark.parametrize("growth", slow_behind(1, [2, 0, 1000]))
 def test_a_lake_is_judged_alike_however_its_reports_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, growth: int) -> None:
     monkeypatch.setattr(blocks, "FILES", 2)
     monkeypatch.setattr(kept, "GROWTH", growth)

@@ -17,8 +17,9 @@ from tests.pipelines.forgetting.forgotten_lakes import forgotten, holding, no_sp
 OLDEST, *OTHERS = OLDER
 
 
-@pytest.mark.parametrize("commit", [OLDEST, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)])
-@pytest.mark.parametrize(("login", "other"), [("small", "busy"), pytest.param("busy", "small", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("commit", [OLDEST, *OTHERS])
+@pytest.mark.parametrize(("login", "other"), [("small", "busy"), ("busy", "small")])
 def test_what_is_forgotten_leaves_no_octets(commit: str, login: str, other: str, tmp_path: Path) -> None:
     lake = unpacked(commit, tmp_path)
     assert forgotten(lake, Criteria(login=login)).connections == 1

@@ -20,7 +20,7 @@ from stompcap.lake import tables as lakes
 from stompcap.lake.commits import CommitInfo, ordered, read, replace_files, written
 from stompcap.lake.paths import location
 from stompcap.tables import TABLES
-from tests.examples import one_in
+from tests.examples import one_in, slow_behind
 from tests.pipelines.metrics.journey_cases import Traffic, joined
 from tests.pipelines.metrics.test_journeys_oracle import gots, holes, sends, since_before, traffic_of
 from tests.report.sample import table
@@ -164,7 +164,7 @@ def test_what_was_forgotten_on_one_side_leaves_the_other_without_it(empty: Path,
     assert [(row["joined_by"], row["send_stream_id"]) for row in held(lake)] == [("none", None)]
 
 
-@pytest.mark.parametrize("captured", ["whole", "cut within a frame", "while others wait"])
+@pytest.mark.parametrize("captured", slow_behind(1, ["cut within a frame", "whole", "while others wait"]))
 def test_contents_that_did_not_change_are_not_computed_again(
     captured: str, empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
