@@ -24,21 +24,35 @@ if TYPE_CHECKING:
 REACH = LONG + 2
 """Horizons that a row's neighbours may lie away from it."""
 
+FRONT = "front"
+"""The producer of what is carried in front of a proxy; none has this name."""
+
 LIVES = """
-lives AS (
+fronts AS (
+    SELECT stream_id FROM (
+        SELECT c.stream_id, c.first_ns, c.last_ns, s.connect_latency_us, count(*) OVER same AS number,
+               max(c.first_ns) OVER same AS later_ns, min(s.connect_latency_us) OVER same AS least_us
+        FROM streams c JOIN sessions s ON s.stream_id = c.stream_id WHERE s.session IS NOT NULL
+        WINDOW same AS (PARTITION BY c.source, s.session)
+    ) named WHERE number = 2 AND first_ns < later_ns AND later_ns <= last_ns AND connect_latency_us > least_us
+), lives AS (
     SELECT c.stream_id, c.source, c.first_ns, c.last_ns, c.gap_octets_c2s, c.gap_octets_s2c,
            c.inner_gap_octets_c2s, c.inner_gap_octets_s2c, s.server_product,
-           n.session, coalesce(c.clock_difference_min_us <= 0 AND c.clock_difference_max_us >= 0, true) AS agrees,
+           CASE WHEN f.stream_id IS NULL THEN n.session END AS session, f.stream_id IS NOT NULL AS front,
+           coalesce(c.clock_difference_min_us <= 0 AND c.clock_difference_max_us >= 0, true) AS agrees,
            CASE WHEN c.clock_difference_min_us <= c.clock_difference_max_us
                      AND (c.clock_difference_min_us > 0 OR c.clock_difference_max_us < 0)
                 THEN c.clock_difference_min_us * 1000 ELSE 0 END AS ahead_ns,
            CASE WHEN NOT c.syn_seen AND NOT c.synack_seen THEN c.first_ns END AS midstream_ns
     FROM streams c LEFT JOIN sessions s ON s.stream_id = c.stream_id
+    LEFT JOIN fronts f ON f.stream_id = c.stream_id
     LEFT JOIN (SELECT c.source, s.session FROM streams c JOIN sessions s ON s.stream_id = c.stream_id
-               WHERE s.server_product = 'ActiveMQ' AND s.session LIKE 'ID:%' GROUP BY c.source, s.session HAVING count(*) = 1) n
+               WHERE s.server_product = 'ActiveMQ' AND s.session LIKE 'ID:%' AND s.stream_id NOT IN (SELECT stream_id FROM fronts)
+               GROUP BY c.source, s.session HAVING count(*) = 1) n
          ON n.source = c.source AND n.session = s.session AND s.server_product = 'ActiveMQ'
 )"""
-"""Connections: of ActiveMQ its id, unless several have it, as where one is captured twice: then it names none of them; whether the
+"""Connections. `front`: a proxy, which is captured on both sides, carries it on in another, whose CONNECTED it passes on: they are the two
+of one session, and the other begins later and is answered sooner. Of ActiveMQ its id, unless others have it too; whether the
 clocks of both directions agree, by how much that of the broker's is ahead at least; since when those are seen that were open before."""
 
 SENDS = f"""
@@ -46,7 +60,7 @@ placed AS (
     SELECT l.source, x.stream_id, x.stream_offset, x.sent_ts AS ts, x.sent_ns, x.effective_ns, coalesce(x.effective_ns, x.sent_ns) AS at_ns,
            x.destination, x.destination_name, x.content_hash, x.length_octets AS octets, coalesce(x.own_id, false) AS alone,
            coalesce(coalesce(x.effective_ns, x.sent_ns) - l.midstream_ns <= {HORIZON_NS}, false) AS early,
-           coalesce(l.session, '') AS producer, CASE WHEN l.session IS NOT NULL THEN x.number END AS number, l.agrees,
+           CASE WHEN l.front THEN '{FRONT}' ELSE coalesce(l.session, '') END AS producer, CASE WHEN l.session IS NOT NULL THEN x.number END AS number, l.agrees,
            l.server_product, x.body_octets, x.body_hash, x.receipt_us,
            CASE WHEN x.transaction_outcome IN ('aborted', 'implicitly_aborted') THEN 'aborted'
                 WHEN x.receipt_status = 'refused' THEN 'refused' END AS undone
@@ -79,7 +93,7 @@ known AS (
            l.server_product, d.subscription,
            CASE WHEN d.destination_name LIKE 'topic/%' THEN concat(d.stream_id, '/', coalesce(d.subscription, '')) ELSE '' END AS lane,
            CASE WHEN l.server_product IN ('ActiveMQ', 'Artemis') THEN d.message_id END AS broker_id,
-           coalesce(k.session, '') AS producer, d.producer_number AS number
+           CASE WHEN l.front THEN '{FRONT}' ELSE coalesce(k.session, '') END AS producer, d.producer_number AS number
     FROM deliveries d JOIN lives l ON l.stream_id = d.stream_id
     LEFT JOIN known k ON k.source = l.source AND k.session = d.producer_session
     WHERE $deliveries
@@ -92,7 +106,7 @@ FROM (
     SELECT message_no, at_ns, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
            first_value(message_no) OVER same_id AS head_no
     FROM message WHERE broker_id IS NOT NULL
-    WINDOW same_id AS (PARTITION BY source, destination_name, content_hash, lane, broker_id ORDER BY at_ns, stream_id, stream_offset)
+    WINDOW same_id AS (PARTITION BY source, destination_name, content_hash, producer, lane, broker_id ORDER BY at_ns, stream_id, stream_offset)
 ) got WHERE at_ns - before_ns <= {HORIZON_NS}"""
 """MESSAGEs that repeat an earlier one by the broker's id."""
 
@@ -191,7 +205,7 @@ SELECT m.source, m.ts,
             WHEN j.verdict = 'none' AND m.broker_timestamp_us IS NOT NULL THEN 'timestamp' ELSE j.verdict END AS joined_by,
        CASE WHEN j.verdict = 'lost' THEN 'octets_lost' WHEN j.verdict = 'ambiguous' THEN 'unknown'
             WHEN j.verdict <> 'none' OR m.broker_timestamp_us IS NOT NULL THEN NULL
-            WHEN m.at_ns IS NULL OR m.content_hash IS NULL OR j.repeated THEN 'unknown'
+            WHEN m.at_ns IS NULL OR m.content_hash IS NULL OR j.repeated OR m.producer = '{FRONT}' THEN 'unknown'
             WHEN x.sent_octets >= m.body_octets THEN 'octets_lost' ELSE 'no_send' END AS reason,
        CASE WHEN j.redelivery THEN NULL
             WHEN j.verdict = 'none' AND m.broker_timestamp_us * 1000 <= m.first_ns

@@ -51,7 +51,7 @@ OF_DELIVERIES = "stream_id, stream_offset, delivered_ts, first_ns, destination_n
 OF_STREAMS = """stream_id, source, coalesce(clock_difference_min_us <= 0 AND clock_difference_max_us >= 0, true) AS agrees,
     CASE WHEN clock_difference_min_us > 0 OR clock_difference_max_us < 0 THEN clock_difference_min_us END AS ahead,
     NOT syn_seen AND NOT synack_seen AS midstream"""
-OF_SESSIONS = "stream_id, server_product, session"
+OF_SESSIONS = "stream_id, server_product, session, connect_latency_us"
 """What of a row counts here: where only something else of it changes, its journey does not."""
 
 LACKS = " + ".join(f"coalesce({name}_octets_{way}, 0)" for name in ("gap", "inner_gap") for way in ("c2s", "s2c")) + " > 0"

@@ -22,7 +22,7 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
         "gap_octets_c2s": INT, "gap_octets_s2c": INT, "inner_gap_octets_c2s": INT, "inner_gap_octets_s2c": INT,
         "syn_seen": B, "synack_seen": B,
     },
-    "sessions": {"stream_id": T, "server_product": T, "session": T},
+    "sessions": {"stream_id": T, "server_product": T, "session": T, "connect_latency_us": INT},
     "sends": {
         "stream_id": T, "stream_offset": INT, "sent_ns": INT, "effective_ns": INT, "destination": T, "destination_name": T, "number": INT,
         "transaction_outcome": T, "receipt_status": T, "receipt_us": INT, "body_octets": INT, "body_hash": INT, "content_hash": INT,
@@ -68,11 +68,13 @@ class Traffic:
         """A connection, if it is not there."""
         if all(row["stream_id"] != name for row in self.rows["streams"]):
             session = columns.pop("session", None)
-            product = columns.pop("broker", self.broker)
+            product, latency = columns.pop("broker", self.broker), columns.pop("connect_latency_us", None)
             row = {"stream_id": name, "source": self.source, "first_ns": BEGIN, "last_ns": self.at(self.end),
                    "gap_octets_c2s": 0, "gap_octets_s2c": 0, "syn_seen": True, "synack_seen": True} | columns  # fmt: skip
             self.rows["streams"].append(row)
-            self.rows["sessions"].append({"stream_id": name, "server_product": product, "session": session})
+            self.rows["sessions"].append(
+                {"stream_id": name, "server_product": product, "session": session, "connect_latency_us": latency}
+            )
 
     def _place(self, name: str) -> int:
         self.connection(name)

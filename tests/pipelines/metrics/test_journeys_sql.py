@@ -40,6 +40,16 @@ def with_activemq() -> Traffic:
     return traffic
 
 
+def through_a_proxy(broker: str = "RabbitMQ", *clients: str) -> Traffic:
+    """Traffic in which connections of these clients, by default `p` and `c`, go on behind a proxy as `p2` and `c2`."""
+    traffic = Traffic(broker)
+    for client in clients or ("p", "c"):
+        session = f"ID:host-1-2-3:{client}"
+        traffic.connection(client, session=session, connect_latency_us=5000)
+        traffic.connection(f"{client}2", session=session, connect_latency_us=3000, first_ns=Traffic.at(0.001))
+    return traffic
+
+
 CASES = {
     "one SEND and one MESSAGE": (Traffic().send(0).got(5), [UNIQUE]),
     "another destination": (Traffic().send(0).got(5, of="queue/b"), ["none no_send", "SEND none no_consumer"]),
@@ -163,6 +173,36 @@ CASES = {
     "a producer from before the capture, and a new subscription of a topic": (
         midstream("p").send(0, to="topic/a").got(5, of="topic/a").send(10, to="topic/a").got(15, of="topic/a"), [UNIQUE, "ordered 10 5"],
     ),
+    "both sides of a proxy": (
+        through_a_proxy().send(0).send(1, by="p2").got(5, by="c2").got(6), ["unique 1 4", "unique 0 6"],
+    ),
+    "equal bodies on both sides of a proxy": (
+        through_a_proxy().send(0).send(1, by="p2").send(2).send(3, by="p2").got(5, by="c2").got(6).got(7, by="c2").got(8),
+        ["ordered 1 4", "ordered 0 6", "ordered 3 4", "ordered 2 6"],
+    ),
+    "a topic on both sides of a proxy": (
+        through_a_proxy().send(0, to="topic/a").send(1, by="p2", to="topic/a").got(5, by="c2", of="topic/a").got(6, of="topic/a"),
+        ["unique 1 4", "unique 0 6"],
+    ),
+    "ids of messages on both sides of a proxy": (
+        through_a_proxy("ActiveMQ").send(0, number=1).send(1, by="p2", number=1)
+        .got(5, by="c2", **amq(1, "ID:host-1-2-3:p")).got(6, **amq(1, "ID:host-1-2-3:p")),
+        ["identity 1 4", "unique 0 6"],
+    ),
+    "equal ids of Artemis on both sides of a proxy": (
+        through_a_proxy("Artemis").send(0).send(1, by="p2").got(5, by="c2", message_id="9").got(6, message_id="9"),
+        ["unique 1 4", "unique 0 6"],
+    ),
+    "a redelivery on both sides of a proxy": (
+        through_a_proxy().send(0).send(1, by="p2").got(5, by="c2").got(6).got(8, by="c2", redelivered=True).got(9, redelivered=True),
+        ["unique 1 4", "unique 0 6", "unique 1 None", "unique 0 None"],
+    ),
+    "a consumer that does not go through the proxy": (
+        through_a_proxy("RabbitMQ", "p").send(0).send(1, by="p2").got(5), ["unique 1 4", "SEND none unknown"],
+    ),
+    "a producer that does not go through the proxy": (
+        through_a_proxy("RabbitMQ", "c").send(0).got(5, by="c2").got(6), [UNIQUE, "none unknown"],
+    ),
     "another broker": (of_another_broker().send(0).got(5), ["none no_send", "SEND none unknown"]),
     "another broker with the same ids": (of_another_broker().send(0, own_id=True).got(5), ["none no_send", "SEND none unknown"]),
     "two SENDs of another broker": (
@@ -187,6 +227,30 @@ def test_an_id_that_two_connections_have_names_neither() -> None:
     traffic.send(0, number=1, by="p again").got(5, **amq(1)).got(6, **amq(1), by="d")
     assert traffic.told() == ["ambiguous unknown"] * 2 + ["SEND ambiguous unknown"] * 2
     assert with_activemq().send(0, number=1).got(5, **amq(1)).told() == ["identity 0 5"]
+
+
+ONE = {"session": "1", "connect_latency_us": 5000}
+NO_PROXY: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "the second is answered later": (ONE, ONE | {"connect_latency_us": 7000, "first_ns": Traffic.at(1)}),
+    "the second begins when the first is over": (ONE | {"last_ns": Traffic.at(1)}, ONE | {"connect_latency_us": 3000, "first_ns": Traffic.at(2)}),
+    "other sessions": (ONE, {"session": "2", "connect_latency_us": 3000, "first_ns": Traffic.at(1)}),
+    "CONNECTED names no session": (ONE | {"session": None}, {"connect_latency_us": 3000, "first_ns": Traffic.at(1)}),
+    "another capture point": (ONE, ONE | {"connect_latency_us": 3000, "first_ns": Traffic.at(1), "source": "other"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NO_PROXY)
+def test_only_the_first_of_two_connections_of_one_session_is_in_front_of_a_proxy(case: str) -> None:
+    traffic = Traffic()
+    for name, columns in zip(("p", "p2"), NO_PROXY[case], strict=True):
+        traffic.connection(name, **columns)
+    assert traffic.send(0).got(5).told() == [UNIQUE]
+
+
+def test_three_connections_of_one_session_are_of_no_proxy() -> None:
+    traffic = through_a_proxy("RabbitMQ", "p")
+    traffic.connection("p3", session="ID:host-1-2-3:p", connect_latency_us=1000, first_ns=Traffic.at(1))
+    assert traffic.send(0).got(5).told() == [UNIQUE]
 
 
 def test_connections_of_another_capture_point_have_their_own_journeys() -> None:
