@@ -60,7 +60,8 @@ placed AS (
     SELECT l.source, x.stream_id, x.stream_offset, x.sent_ts AS ts, x.sent_ns, x.effective_ns, coalesce(x.effective_ns, x.sent_ns) AS at_ns,
            x.destination, x.destination_name, x.content_hash, x.length_octets AS octets, coalesce(x.own_id, false) AS alone,
            coalesce(coalesce(x.effective_ns, x.sent_ns) - l.midstream_ns <= {HORIZON_NS}, false) AS early,
-           CASE WHEN l.front THEN '{FRONT}' ELSE coalesce(l.session, '') END AS producer, CASE WHEN l.session IS NOT NULL THEN x.number END AS number, l.agrees,
+           CASE WHEN l.front THEN '{FRONT}' ELSE coalesce(l.session, '') END AS producer,
+           CASE WHEN l.session IS NOT NULL THEN x.number END AS number, l.agrees,
            l.server_product, x.body_octets, x.body_hash, x.receipt_us,
            CASE WHEN x.transaction_outcome IN ('aborted', 'implicitly_aborted') THEN 'aborted'
                 WHEN x.receipt_status = 'refused' THEN 'refused' END AS undone
@@ -106,7 +107,8 @@ FROM (
     SELECT message_no, at_ns, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
            first_value(message_no) OVER same_id AS head_no
     FROM message WHERE broker_id IS NOT NULL
-    WINDOW same_id AS (PARTITION BY source, destination_name, content_hash, producer, lane, broker_id ORDER BY at_ns, stream_id, stream_offset)
+    WINDOW same_id AS (PARTITION BY source, destination_name, content_hash, producer, lane, broker_id
+                       ORDER BY at_ns, stream_id, stream_offset)
 ) got WHERE at_ns - before_ns <= {HORIZON_NS}"""
 """MESSAGEs that repeat an earlier one by the broker's id."""
 

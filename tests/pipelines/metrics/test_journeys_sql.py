@@ -232,7 +232,9 @@ def test_an_id_that_two_connections_have_names_neither() -> None:
 ONE = {"session": "1", "connect_latency_us": 5000}
 NO_PROXY: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "the second is answered later": (ONE, ONE | {"connect_latency_us": 7000, "first_ns": Traffic.at(1)}),
-    "the second begins when the first is over": (ONE | {"last_ns": Traffic.at(1)}, ONE | {"connect_latency_us": 3000, "first_ns": Traffic.at(2)}),
+    "the second begins when the first is over": (
+        ONE | {"last_ns": Traffic.at(1)}, ONE | {"connect_latency_us": 3000, "first_ns": Traffic.at(2)},
+    ),
     "other sessions": (ONE, {"session": "2", "connect_latency_us": 3000, "first_ns": Traffic.at(1)}),
     "CONNECTED names no session": (ONE | {"session": None}, {"connect_latency_us": 3000, "first_ns": Traffic.at(1)}),
     "another capture point": (ONE, ONE | {"connect_latency_us": 3000, "first_ns": Traffic.at(1), "source": "other"}),
