@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +14,8 @@ import pytest
 from stompcap import capture
 from stompcap.capture.by_rank import CapturesByRank
 from stompcap.options import Options
+from stompcap.spark.sink import Sink
+from stompcap.spark.workers import extract
 from stompcap.spark.workers.extract import Extract
 from stompcap.spark.workers.read import Read
 from stompcap.tables import TABLES
@@ -58,3 +62,17 @@ def test_what_stands_in_memory_changes_nothing(
     monkeypatch.setattr(flows, "HELD_ROWS", held)
     assert extracted(tmp_path / "parts") == whole
     assert not list((tmp_path / "scratch").iterdir())
+
+
+def test_a_task_gives_its_memory_back_when_nothing_holds_it_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sinks, held = list[weakref.ref[Sink]](), list[list[Sink | None]]()
+
+    def noted(*arguments: Any) -> Sink:
+        sink = Sink(*arguments)
+        sinks.append(weakref.ref(sink))
+        return sink
+
+    monkeypatch.setattr(extract, "Sink", noted)
+    monkeypatch.setattr(extract, "release", lambda: held.append([sink() for sink in sinks]))
+    assert any(extracted(tmp_path).values())
+    assert held == [[None]]
