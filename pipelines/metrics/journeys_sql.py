@@ -47,7 +47,8 @@ fronts AS (
     FROM streams c LEFT JOIN sessions s ON s.stream_id = c.stream_id
     LEFT JOIN fronts f ON f.stream_id = c.stream_id
     LEFT JOIN (SELECT c.source, s.session FROM streams c JOIN sessions s ON s.stream_id = c.stream_id
-               WHERE s.server_product = 'ActiveMQ' AND s.session LIKE 'ID:%' AND s.stream_id NOT IN (SELECT stream_id FROM fronts)
+               LEFT JOIN fronts b ON b.stream_id = s.stream_id
+               WHERE s.server_product = 'ActiveMQ' AND s.session LIKE 'ID:%' AND b.stream_id IS NULL
                GROUP BY c.source, s.session HAVING count(*) = 1) n
          ON n.source = c.source AND n.session = s.session AND s.server_product = 'ActiveMQ'
 )"""
