@@ -51,7 +51,6 @@ class Hiding:
 
 sys.meta_path.insert(0, Hiding())
 from stompcap.cli.entry import outcome
-from tests.examples import slow_behind
 
 found = []
 for line in lines:
