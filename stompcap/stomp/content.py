@@ -134,8 +134,12 @@ def _without_escapes(values: pa.StringArray) -> pa.StringArray:
 
 
 def _offsets(array: pa.Array) -> I32:
-    """Where the items of a string or map array begin and end."""
-    return np.frombuffer(array.buffers()[1], np.int32, len(array) + 1 + array.offset)[array.offset :]
+    """Where the items of a string or map array begin and end, writable as all are but some that Arrow has computed.
+
+    So it is one type of argument, for which the kernel is compiled.
+    """
+    found = np.frombuffer(array.buffers()[1], np.int32, len(array) + 1 + array.offset)[array.offset :]
+    return found if found.flags.writeable else found.copy()
 
 
 def _octets(array: pa.StringArray) -> Octets:

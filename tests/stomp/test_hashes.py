@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stompcap.stomp import body_hashes, content_hashes
+from stompcap import ahead
+from stompcap.prepare.signatures import listed
+from stompcap.stomp import body_hashes, content, content_hashes
 from stompcap.stomp.content import LEFT_OUT, LEFT_OUT_PREFIXES
 from stompcap.stomp.grammar import MESSAGE, SEND, SUBSCRIBE
 from stompcap.stomp.hashes import words_of
@@ -143,6 +145,14 @@ def test_an_escape_counts_as_what_it_stands_for(sent: str, delivered: str) -> No
     other = [("kind", "order")]
     one, same, another = contents([*other, ("at", sent)], [("at", delivered), *other], other)
     assert one == same != another
+
+
+@pytest.mark.parametrize("value", ["plain", r"12\c30"])
+def test_escapes_change_nothing_in_the_types_that_the_kernel_is_compiled_for(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    called = list[tuple[str, ...]]()
+    monkeypatch.setattr(content, "_contents", lambda *arguments: called.append(tuple(map(ahead.spelled, arguments))))
+    contents([("at", value)], [("at", value), ("kind", "order")])
+    assert called == [one.arguments for one in listed() if one.function == "_contents"]
 
 
 def test_values_that_differ_in_more_than_escapes_are_others() -> None:
