@@ -40,6 +40,13 @@ def test_types_are_spelled_as_in_the_list(value: object, says: str) -> None:
         assert spell(read(says)) == says
 
 
+def test_tuples_in_the_list_have_the_fields_that_they_have_now() -> None:
+    for one in listed():
+        one.types()
+    with pytest.raises(ValueError, match="Pair: 2 fields, 1 in the list"):
+        read(f"{__name__}.Pair(int64)")
+
+
 def test_a_call_takes_the_form_of_its_types_or_one_that_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     def some(octets: object, at: int = 0) -> None:
         """A kernel."""

@@ -66,6 +66,8 @@ def read(word: str) -> Any:
             return types.BaseTuple.from_types(kinds)
         module, _, member = name.rpartition(".")
         made = getattr(importlib.import_module(module), member)
+        if len(kinds) != len(made._fields):
+            raise ValueError(f"{name}: {len(made._fields)} fields, {len(kinds)} in the list; make kernels writes it anew")
         return types.NamedUniTuple(kinds[0], len(kinds), made) if len(set(kinds)) == 1 else types.NamedTuple(kinds, made)
     if word.endswith("]"):
         element, _, axes = word.removeprefix("const-").partition("[")
