@@ -37,7 +37,7 @@ class Aggregate:
     by          the column by which rows fall into periods
     sql         computes the figures of the rows that `{within}` selects by this column
     also        further tables whose rows are counted, each with the SQL for its periods and the column that `{within_<table>}` selects by
-    factor      by which a query that Spark answers has more rows than others
+    driver_factor  so many times `query.DRIVER_ROWS` rows are summed in the driver before Spark is asked
     """
 
     name: str
@@ -50,13 +50,13 @@ class Aggregate:
     by: str
     sql: str
     also: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    factor: int = 1
+    driver_factor: int = 1
 
     def query(self, periods: Periods | None = None) -> Query:
         """The query for some periods, by default for all."""
         columns = {"within": self.by} | {f"within_{table}": by for table, (_, by) in self.also.items()}
         within = {name: "true" if periods is None else periods.condition(column) for name, column in columns.items()}
-        return Query(self.name, tuple(self.times), self.sql.format(**within), self.factor)
+        return Query(self.name, tuple(self.times), self.sql.format(**within), self.driver_factor)
 
     @property
     def counted(self) -> dict[str, str]:
@@ -104,7 +104,7 @@ COMPLIANCE_SUMMARY = Aggregate(
     attributes="server_product, client_product, version",
     times={"compliance": ("opened_ts",), "sessions": ("opened_ts",), "streams": TRAFFIC},
     by="s.opened_ts",
-    factor=10,
+    driver_factor=10,
     sql="""
     WITH begun AS (
         SELECT s.stream_id, CAST(s.opened_ts AS DATE) AS day, t.source, s.server_product, s.client_product, s.version

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 KEY = "source, destination_name, content_hash, producer, lane"
 """What the SEND and the MESSAGE of a journey have in common: of ActiveMQ also the connection that the message id names, as far as it is
-captured, and what a proxy has on its front it has of its front; of a topic it is looked at for each subscription by itself."""
+captured; in front of a proxy, that both are there. Each subscription of a topic is looked at by itself."""
 
 EVENTS = f"""
 WITH taking AS (

@@ -25,7 +25,8 @@ REACH = LONG + 2
 """Horizons that a row's neighbours may lie away from it."""
 
 FRONT = "front"
-"""The producer of what is carried in front of a proxy; none has this name."""
+"""What stands for the producer of SENDs and MESSAGEs in front of a proxy, so that they are joined with each other alone; no session of
+ActiveMQ is called so."""
 
 LIVES = """
 fronts AS (
@@ -52,9 +53,15 @@ fronts AS (
                GROUP BY c.source, s.session HAVING count(*) = 1) n
          ON n.source = c.source AND n.session = s.session AND s.server_product = 'ActiveMQ'
 )"""
-"""Connections. `front`: a proxy, which is captured on both sides, carries it on in another, whose CONNECTED it passes on: they are the two
-of one session, and the other begins later and is answered sooner. Of ActiveMQ its id, unless others have it too; whether the
-clocks of both directions agree, by how much that of the broker's is ahead at least; since when those are seen that were open before."""
+"""Connections.
+
+fronts        those from clients to a proxy whose connections to the broker were captured too: the proxy passes CONNECTED on, so that two
+              connections have one session, of which the one to the broker begins later and is answered sooner
+session       of ActiveMQ the connection's id, unless others have it too
+agrees        whether the clocks of both directions agree
+ahead_ns      by how much that of the broker's is ahead at least
+midstream_ns  since when those are seen that were open before the capture
+"""
 
 SENDS = f"""
 placed AS (

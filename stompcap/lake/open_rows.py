@@ -6,7 +6,7 @@ them while time went by, become final as they stand. Files without rows of eithe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import pairwise
@@ -24,8 +24,6 @@ from stompcap.lake.table_writer import TableWriter
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from deltalake import DeltaTable
 
     from stompcap.lake.data_files import File

@@ -1,8 +1,8 @@
 """SQL over the tables of a lake, executed by DuckDB in this process if the tables are small, else by Spark.
 
 DuckDB reads the files of the tables' current versions and answers in a tenth of a second what takes Spark seconds to plan. Queries over
-more than `DRIVER_ROWS` rows, or so many times as many as they say, are answered by Spark, so that nothing in the driver grows with the
-lake. Both understand the SQL alike.
+more than `DRIVER_ROWS` rows are answered by Spark, so that nothing in the driver grows with the lake; those that only sum may have more.
+Both understand the SQL alike.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ AT_ONCE = 4  # small jobs of one Spark session are quicker side by side
 class Query:
     """A query: its name, the tables it reads, and its SQL, which refers to them by their names.
 
-    Spark answers it beyond `factor` times `DRIVER_ROWS` rows: more than once where it only counts and sums what it reads.
+    Spark answers it beyond `driver_factor` times `DRIVER_ROWS` rows; that is more than 1 where it only counts and sums what it reads.
     """
 
     name: str
     tables: tuple[str, ...]
     sql: str
-    factor: int = 1
+    driver_factor: int = 1
 
 
 def ask(
@@ -79,7 +79,7 @@ def ask(
     more = (() if source is None else (STREAMS,)) + (() if scope is None else NEEDED)
     tables = {query.name: sorted({TABLES[table].name for table in (*query.tables, *more)}) for query in queries}
     held = {name: parts[name] if name in parts else all_files(lake, name) for name in sorted(set(chain(*tables.values())))}
-    large = [query for query in queries if sum(held[name].rows for name in tables[query.name]) > query.factor * DRIVER_ROWS]
+    large = [query for query in queries if sum(held[name].rows for name in tables[query.name]) > query.driver_factor * DRIVER_ROWS]
     few = [query for query in queries if query not in large]
     named = sorted({name for query in large for name in tables[query.name]})
     answers = _by_spark(lake, large, named, spark(), source, scope) if large else {}
@@ -149,9 +149,9 @@ def beside(database: DuckDBPyConnection, tables: Mapping[str, Files | pa.Table])
 
 @contextmanager
 def asked_at_once(database: DuckDBPyConnection, number: int) -> Iterator[None]:
-    """While so many threads ask queries at once, DuckDB has so many fewer of its own beside them.
+    """While this many threads ask queries at once, DuckDB runs fewer threads of its own, so that all together are one per processor.
 
-    Else there are more threads than processors, which take turns: on two cores that cost a tenth to a third more processor time.
+    With more they take turns: on two cores that cost a tenth to a third more processor time.
     """
     import duckdb
 

@@ -30,7 +30,7 @@ CUT_OFFS_S = (30, 50, 60, 90, 350, 600)
 
 ROUND = 0.02  # a cut-off is recognised within this part of it
 ERROR_CLOSES_NS = 10 * SECOND_NS  # RabbitMQ ends a refused login after its login_timeout, 10 s; no broker takes longer to act on an ERROR
-PROMPTER = 3  # how many times as long it was since an ERROR where the server closed for the DISCONNECT that came behind it
+PROMPTER = 3  # a server that closes this many times sooner behind DISCONNECT than behind its ERROR closes for the DISCONNECT
 SAYS = {
     # ActiveMQ and Apollo: "The maximum data length was exceeded", also of headers, command and frame; RabbitMQ: max_message_size
     "size_limit": r"(?i)\bmaximum [a-z ]*was exceeded|\bmessage size \d+ is larger than\b|\bframe size\b.*\b(exceed|larger)",

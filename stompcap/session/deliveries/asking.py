@@ -50,5 +50,6 @@ def asking(d: Dialogue, sent: I64, mode: I64, possible: I64, quirks: Quirks) -> 
     tells = (d.version[sent] == 2) & sure(d, sent)
     asks = tells & has_ack & np.isin(mode, (MODE_CLIENT, MODE_CLIENT_INDIVIDUAL))
     found = np.where(renewed, np.where(asks, MODE_CLIENT_INDIVIDUAL, MODE_UNKNOWN), mode)
-    unasked, needless = (tells & ~has_ack | _replies(d, sent, quirks)) & (found == MODE_UNKNOWN), tells & has_ack & (found == MODE_AUTO)
+    unasked = (tells & ~has_ack | _replies(d, sent, quirks)) & (found == MODE_UNKNOWN)
+    needless = tells & has_ack & (found == MODE_AUTO)
     return found, unasked.astype(np.int64), needless.astype(np.int64)
