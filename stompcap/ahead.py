@@ -64,6 +64,10 @@ def kernel(function: F) -> F:
 allocating = inline = kernel
 
 
+def ready() -> None:
+    """As `stompcap.kernel.ready`: the first call waits for nothing."""
+
+
 def symbol(line: str) -> str:
     """The name of a compiled form, by its line in the list."""
     return f"k{hashlib.sha256(line.encode()).hexdigest()[:16]}"

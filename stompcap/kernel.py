@@ -21,6 +21,11 @@ COUNTING: dict[str, Any] = {"nogil": True, "_nrt": True}
 kernel_cache.use()
 
 
+def ready() -> None:
+    """Do what the first call of a kernel would otherwise wait for."""
+    kernel_cache.ready()
+
+
 def _cached(dispatcher: Any, function: F) -> F:
     """Give a compiled function this package's cache."""
     vars(dispatcher)["_cache"] = kernel_cache.KernelCache(function)

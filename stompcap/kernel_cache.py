@@ -26,8 +26,9 @@ from typing import Any
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.registry import cpu_target
 
-from stompcap import baseline
+from stompcap import baseline, extras, without
 
 KEPT_SECONDS = 7 * 24 * 3600  # kernels unused for so long are removed
 WITHOUT_KERNELS = ("cli", "prepare", "quality", "report", "spark")
@@ -145,6 +146,11 @@ class KernelCache(FunctionCache):
         within = module_folder(function.__module__)
         self._files = [IndexDataCacheFile(os.path.join(folder, within), base, locator.get_source_stamp()) for folder in folders()]
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """A compiled function for these types; None where there is none."""
+        ready()
+        return super().load_overload(sig, target_context)
+
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         key = self._index_key(sig, target_context.codegen())
         for file in self._files:
@@ -158,6 +164,18 @@ class KernelCache(FunctionCache):
         """Cache what was compiled for these types; if that is not writable, only this process has it."""
         with suppress(OSError), writing(own_folder()):
             super().save_overload(sig, data)
+
+
+@cache
+def ready() -> None:
+    """Have numba import what its first function needs, which takes some tenths of a second.
+
+    It would import SciPy, which takes as long again, to see whether there is a BLAS; no kernel uses one, and functions of others find it.
+    """
+    with without.meanwhile("scipy"):
+        cpu_target.target_context.refresh()
+    if arraymath := sys.modules.get("numba.np.arraymath"):
+        vars(arraymath)["_HAVE_BLAS"] = extras.there("scipy")
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from stompcap.lake.manifest import MANIFEST, collected, computed_again, failed, 
 from stompcap.lake.open_rows import NONE
 from stompcap.lake.paths import location
 from stompcap.progress import Meter, Progress, watched
+from stompcap.quality import prepare as prepare_validation
 from stompcap.spark.blocks import DDL
 from stompcap.spark.master import planned_cores
 from stompcap.spark.slices import Reread
@@ -117,10 +118,6 @@ def outputs(job: Job, *, whole: bool) -> tuple[str, ...]:
 
     `whole`: silver and each session's metrics too.
     """
-    if whole:
-        from stompcap.quality import prepare
-
-        prepare()
     job.progress.begin("starting Spark")
     job.spark()
     return TABLES + ((*silver.TABLES, *gold.SESSION_TABLES) if whole else ())
@@ -192,7 +189,10 @@ def _manifest(
                 job.lake, told, batch, job.keyed, tuple(outputs), ranks.now_ns, ranks.superseded, meter, unused,
                 replace(ranks.state, captures=told), reread, number,
             )  # fmt: skip
-            return _by_flow(spark, read).mapInArrow(task, MANIFEST).collect()
+            manifest = _by_flow(spark, read).mapInArrow(task, MANIFEST)
+            if {*outputs}.issuperset(gold.SESSION_TABLES):
+                prepare_validation()  # not before: it would keep the interpreter from its share of Spark's start
+            return manifest.collect()
 
 
 def _by_flow(spark: SparkSession, read: Read) -> DataFrame:

@@ -9,14 +9,33 @@ from __future__ import annotations
 
 import gc
 import os
+import socket
+import sys
+
+from stompcap.spark import preloaded
 
 
 def main() -> None:
-    """Import, then serve Spark until it ends."""
+    """Serve Spark until it ends: by the process that has imported already, where one waits, else by this one."""
+    if len(sys.argv) == 3:
+        _, number, path = sys.argv
+        _load()
+        if not preloaded.taken_over(socket.socket(fileno=int(number)), path):
+            return
+    elif preloaded.hand_over():
+        return
+    else:
+        _load()
+    from pyspark import daemon
+
+    daemon.manager()
+
+
+def _load() -> None:
+    """Import what workers need."""
     gc.disable()  # imports make no garbage
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import pyspark.worker  # noqa: F401  what is imported here is meant to be there, not to be used
-    from pyspark import daemon
 
     import stompcap.assembly
     import stompcap.rules
@@ -24,11 +43,12 @@ def main() -> None:
     import stompcap.spark.workers.extract
     import stompcap.spark.workers.read
     import stompcap.spark.workers.survey  # noqa: F401
+    from stompcap import kernel
 
+    kernel.ready()
     gc.collect()
     gc.freeze()
     gc.enable()
-    daemon.manager()
 
 
 if __name__ == "__main__":

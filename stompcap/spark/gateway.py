@@ -17,7 +17,8 @@ from threading import Event, Lock, Thread
 from typing import IO, TYPE_CHECKING, Any
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import jars, processes
+from stompcap.spark import jars, preloaded, processes
+from stompcap.spark.master import is_local
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # Half of a cold start is the JVM compiling itself. This is for the short-lived one in which Spark's launcher puts the command line of the
 # real one together.
 LAUNCHER = ("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -Xshare:auto")
+DAEMON = "spark.python.daemon.module"
 INFO = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 ENDED = "the JVM ended before Spark began"
 LOOK_S = 0.02
@@ -83,8 +85,16 @@ class Jvm:
 
 
 _jvm: Jvm | None = None
+_daemon: preloaded.Preloaded | None = None
 _over = False
 _lock = Lock()
+_importing = Lock()
+
+
+def load_pyspark() -> None:
+    """Import pyspark; a thread that does so beside another might get modules that are half there, for they import each other."""
+    with _importing:
+        import pyspark.sql  # noqa: F401
 
 
 def start(settings: Mapping[str, str], output: IO[bytes] | None) -> Any:
@@ -92,17 +102,21 @@ def start(settings: Mapping[str, str], output: IO[bytes] | None) -> Any:
 
     Raises EnvironmentProblem where it ends before it can be reached.
     """
-    from pyspark.java_gateway import launch_gateway
-
-    global _jvm
+    global _daemon, _jvm
     with tempfile.TemporaryDirectory(prefix="stompcap-", ignore_cleanup_errors=True) as folder:
         file = Path(folder, "gateway")
         environment = {LAUNCHER[0]: LAUNCHER[1], **os.environ, "SPARK_CONNECT_MODE": "0", INFO: str(file)}
         with _lock:
             if _over:
                 raise EnvironmentProblem("this process ends")
+            if settings.get(DAEMON) == preloaded.MODULE and is_local(settings.get("spark.master", "")):
+                with suppress(OSError):
+                    _daemon = preloaded.Preloaded(environment)
             _jvm = Jvm(_command(settings), environment, output)
         atexit.register(stop)
+        load_pyspark()  # while the JVM starts, for it takes a tenth of a second
+        from pyspark.java_gateway import launch_gateway
+
         port, secret = _jvm.connection(file)
     named = {"PYSPARK_GATEWAY_PORT": port, "PYSPARK_GATEWAY_SECRET": secret}
     os.environ.update(named)  # as spark-submit passes its JVM to a Python program
@@ -128,7 +142,10 @@ def stop(patience_s: float = PATIENCE_S) -> int | None:
     if _jvm is None:
         return None
     hush()
-    return _jvm.end(patience_s)
+    code = _jvm.end(patience_s)
+    if _daemon is not None and code is not None:
+        _daemon.end()
+    return code
 
 
 def hush() -> None:

@@ -10,11 +10,12 @@ import re
 import sys
 import tempfile
 from concurrent.futures import Future
+from contextlib import suppress
 from threading import Thread
 from typing import IO, TYPE_CHECKING
 
 from stompcap.errors import EnvironmentProblem
-from stompcap.spark import archive, gateway, jars, java
+from stompcap.spark import archive, gateway, jars, java, preloaded
 from stompcap.spark.master import demand, is_local
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ LOCAL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.warehouse.dir": "spark-warehouse",
     "spark.sql.catalogImplementation": "in-memory",
-    "spark.python.daemon.module": "stompcap.spark.daemon",
+    gateway.DAEMON: preloaded.MODULE,
     # Half of a cold start is the JVM compiling itself: the first compiler alone is quicker for jobs of seconds and no slower for
     # long ones, whose time is spent in Python and native code.
     # One tier has a code cache of 48 MB by default, which the code that Spark generates for some hundred queries fills.
@@ -67,6 +68,8 @@ class LazySession:
         if self._made is None:
             self._made = Future()
             Thread(target=_fulfil, args=(self._made, self._make), daemon=True).start()
+            with suppress(ModuleNotFoundError):  # it is raised where the session is used
+                gateway.load_pyspark()
 
     def __call__(self) -> SparkSession:
         """The session; raises what making it raised."""
@@ -175,18 +178,18 @@ def _started(settings: Mapping[str, str], *, submitted: bool) -> SparkSession:
     What a starting JVM says of itself stays from the terminal, and its later chatter too: a failing task's story comes back as an
     exception. Where the start fails it is a note of the error; `--conf spark.log.level=INFO` brings all of it to the terminal.
     """
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.appName("stompcap")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
     connect = "spark.remote" in settings or settings.get("spark.master", "").startswith("sc://")
     with tempfile.TemporaryFile() as output:
         try:
             demand(settings.get("spark.master", "") or (_submitted_master() if submitted else ""))
             if not (submitted or connect):
                 _begin_jvm(settings, None if "spark.log.level" in settings else output)
-            return builder.getOrCreate()
+            gateway.load_pyspark()
+            from pyspark.sql import SparkSession
+
+            return SparkSession.builder.appName("stompcap").config(map=dict(settings)).getOrCreate()
+        except ModuleNotFoundError:  # pyspark
+            raise
         except EnvironmentProblem as error:
             raise _with(error, output) from error.__cause__
         except Exception as error:
@@ -206,12 +209,14 @@ def _begin_jvm(settings: Mapping[str, str], output: IO[bytes] | None) -> None:
 
     What it says goes to `output`: standard output too, or who reads that of this process would wait for the JVM to end.
     """
-    from pyspark import SparkConf, SparkContext
-
-    if SparkContext._gateway is not None:  # noqa: SLF001 - there is one JVM a process, and no other way to ask for it
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    if context is not None and context._gateway is not None:  # noqa: SLF001 - there is one JVM a process, and no other way to ask for it
         return
     named = {"spark.app.name": "stompcap", **settings}
-    SparkContext(conf=SparkConf().setAll(list(named.items())), gateway=gateway.start(named, output))
+    started = gateway.start(named, output)
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext(conf=SparkConf().setAll(list(named.items())), gateway=started)
 
 
 def _demand_client_mode(spark: SparkSession) -> None:
