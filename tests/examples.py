@@ -26,6 +26,13 @@ def every(share: int, cases: Sequence[Case]) -> Sequence[Case]:
     return cases if THOROUGH else cases[::share]
 
 
+def combined(*kinds: Sequence[Case]) -> list[tuple[Case, ...]]:
+    """Cases of kinds that have nothing to do with each other: each comes up, with some of the others; all combinations if thorough."""
+    if THOROUGH:
+        return list(itertools.product(*kinds))
+    return [tuple(kind[number % len(kind)] for kind in kinds) for number in range(max(map(len, kinds)))]
+
+
 def slow_behind(count: int, cases: Iterable[Case], *, several: bool = False) -> list[Any]:
     """Cases that are alike, as parameters: the first so many are fast tests, the others slow ones; `several`: a case is a tuple of them."""
     marks = ([] if number < count else [pytest.mark.slow] for number in itertools.count())

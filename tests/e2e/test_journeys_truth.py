@@ -18,7 +18,7 @@ from stompcap.generate.profiles import PASSED_ON, Wanted
 from stompcap.generate.wire import SERVER, SYN
 from stompcap.generate.write import Request, generate
 from tests.e2e.journeys import Compared, compared, journeys_of
-from tests.examples import slow_behind
+from tests.examples import every
 
 WANTED = Wanted(connections=8, messages=120)
 FLAGS = SOURCE + 8 + 13
@@ -72,7 +72,7 @@ CASES = [(profile, lacking, seed) for seed in range(3) for profile in PASSED_ON 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", slow_behind(10, CASES), ids=str)
+@pytest.mark.parametrize("case", every(7, CASES), ids=str)
 def test_no_join_is_wrong(case: tuple[str, str, int], tmp_path: Path) -> None:
     profile, lacking, seed = case
     keeps, least = LACKING[lacking]

@@ -12,6 +12,7 @@ from stompcap.lake import tables as lakes
 from stompcap.lake.paths import OPEN
 from stompcap.tables import TABLES
 from tests.e2e.runs import Lake
+from tests.examples import combined
 from tests.lakes.make import MANY, OLDER
 from tests.lakes.older import rows_of, unpacked
 from tests.lakes.wire import write
@@ -36,8 +37,7 @@ def held(where: Path, capture: str) -> Lake:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kept", [pytest.param(True, marks=pytest.mark.slow), False], ids=["captures stay", "captures go"])
-@pytest.mark.parametrize("commit", OLDER)
+@pytest.mark.parametrize(("commit", "kept"), combined([*OLDER], [True, False]))
 def test_open_connections_of_a_lake_go_on(commit: str, kept: bool, tmp_path: Path) -> None:
     """A state that cannot be taken up is said to be lost; then it is for the run to compute again (tests/spark/test_older_lakes.py)."""
     before, after = write(tmp_path / "captures", MANY[commit])

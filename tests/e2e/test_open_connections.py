@@ -159,7 +159,7 @@ def test_a_recorded_capture_in_four_runs(capture: str, block: int, kept: bool, t
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("capture", every(3, CAPTURES))
+@pytest.mark.parametrize("capture", every(7, CAPTURES))
 @given(bounds=st.lists(st.floats(0, 1), min_size=1, max_size=8), kept=st.booleans(), most=st.sampled_from((0, 20, FEW_PACKETS)))
 @one_in(8)
 def test_recorded_captures_cut_anywhere(

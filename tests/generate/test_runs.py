@@ -13,7 +13,7 @@ from stompcap.generate.write import Request, generate
 from stompcap.options import Options
 from tests.e2e.cutting import cut
 from tests.e2e.runs import Lake
-from tests.examples import slow_behind
+from tests.examples import combined
 from tests.mangler.packagings import Packaging
 from tests.mangler.segmentations import smaller
 
@@ -21,8 +21,7 @@ CUTS = [0.02, 0.05, 0.3, 0.45, 0.8, 0.97]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", slow_behind(1, [0, FEW_PACKETS]), ids=["states of all", "states of long ones"])
-@pytest.mark.parametrize("over", OVER)
+@pytest.mark.parametrize(("over", "most"), combined([*OVER], [0, FEW_PACKETS]))
 def test_runs_change_nothing(over: str, most: int, tmp_path: Path) -> None:
     made = generate(tmp_path / "made.pcap", Request(over, 5, wanted=Wanted(connections=2, messages=6)))
     (tmp_path / "small").mkdir()

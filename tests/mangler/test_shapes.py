@@ -23,8 +23,8 @@ from tests.mangler.packagings import in_turn
 from tests.mangler.shapes import IN_RUNS, SHAPES, Shape
 
 RECORDED = sorted(path.name for path in DATA.glob("*.pcap*"))
-A_SHARE = 1 if THOROUGH else 5
-"""Each recording in every fifth shape, beginning elsewhere each time; in all of them in the thorough profile."""
+A_SHARE = 1 if THOROUGH else 10
+"""Each recording in every tenth shape, beginning elsewhere each time; in all of them in the thorough profile."""
 
 STEPPED = {name: shape for name, shape in (SHAPES | IN_RUNS).items() if "step back" in name and "2 ms" not in name}
 STEADY = {name: shape for name, shape in SHAPES.items() if name not in STEPPED}

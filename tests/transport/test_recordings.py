@@ -21,7 +21,7 @@ from tests.e2e.pure import tables_of
 from tests.e2e.runs import Lake
 from tests.e2e.test_secrets import said_in
 from tests.e2e.truth import DATA, Observed, Session, captures, sessions, truths
-from tests.examples import slow_behind
+from tests.examples import every, slow_behind
 
 RECORDINGS = DATA / "transports"
 FALLBACK = "spring_fallback"
@@ -173,7 +173,7 @@ def test_no_credential_and_no_key_is_in_tables_or_states(name: str) -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("name", slow_behind(0, [name for name in NAMES if capture_of(name).endswith(".pcap") and name not in MASKED]))
+@pytest.mark.parametrize("name", every(3, [name for name in NAMES if capture_of(name).endswith(".pcap") and name not in MASKED]))
 def test_runs_change_nothing(name: str, tmp_path: Path) -> None:
     """In several runs with one file each, all that is in one run, where the files are still there."""
     one, several = Lake(options_of(name)), Lake(options_of(name))

@@ -9,7 +9,7 @@ from tests.assembly.test_flow import InBlocks, rows
 from tests.e2e.cutting import cut
 from tests.e2e.runs import Lake
 from tests.e2e.truth import DATA
-from tests.examples import slow_behind
+from tests.examples import combined, slow_behind
 from tests.mangler.losses import lost
 from tests.mangler.packagings import Packaging
 from tests.mangler.segmentations import as_they_are, cut_and_reordered, sent_again, smaller, without_handshake
@@ -84,10 +84,9 @@ SOME = dict(list(INSIDE.items())[1:4]) | {"no handshake": {"handshake": False}, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", SOME.values(), ids=SOME)
-@pytest.mark.parametrize("change", slow_behind(1, list(CHANGES.values())), ids=CHANGES)
+@pytest.mark.parametrize(("how", "change"), combined([*SOME], [*CHANGES]))
 def test_blocks_change_nothing(how, change, tmp_path):
-    found = wire(CAPTURE, tmp_path, inside(**how), change)
+    found = wire(CAPTURE, tmp_path, inside(**SOME[how]), CHANGES[change])
     whole, in_blocks = rows(found.tables(block=20, assembly=Ended)), rows(found.tables(block=20, assembly=InBlocks))
     for name in whole:
         same = set if name == "stalls" else dict  # of control frames at one time
@@ -95,11 +94,10 @@ def test_blocks_change_nothing(how, change, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", slow_behind(1, [0, 512]), ids=["by the machines' states", "by segments"])
-@pytest.mark.parametrize("how", SOME.values(), ids=SOME)
+@pytest.mark.parametrize(("how", "most"), combined([*SOME], [0, 512]))
 def test_runs_change_nothing(how, most, tmp_path):
-    """In several runs with one file each, all that is in one run."""
-    files = Packaging(inside(**how)).files(DATA / CAPTURE, tmp_path)
+    """In several runs with one file each, all that is in one run; by the machines' states, and by segments."""
+    files = Packaging(inside(**SOME[how])).files(DATA / CAPTURE, tmp_path)
     parts = cut(files[0], tmp_path, [0.2, 0.5, 0.8])
     one, several = Lake(), Lake(most=most)
     one.run([str(files[0])])

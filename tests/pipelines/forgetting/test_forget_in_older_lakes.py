@@ -9,18 +9,17 @@ import pytest
 from pipelines.forgetting.criteria import Criteria
 from stompcap.lake import maintenance
 from stompcap.tables import TABLES
+from tests.examples import combined
 from tests.lakes.make import OLDER
 from tests.lakes.older import rows_of, unpacked
 from tests.lakes.wire import PASSCODES
 from tests.pipelines.forgetting.forgotten_lakes import forgotten, holding, no_spark
 
-OLDEST, *OTHERS = OLDER
-
 
 @pytest.mark.slow
-@pytest.mark.parametrize("commit", [OLDEST, *OTHERS])
-@pytest.mark.parametrize(("login", "other"), [("small", "busy"), ("busy", "small")])
-def test_what_is_forgotten_leaves_no_octets(commit: str, login: str, other: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("commit", "login"), combined([*OLDER], ["small", "busy"]))
+def test_what_is_forgotten_leaves_no_octets(commit: str, login: str, tmp_path: Path) -> None:
+    other = "busy" if login == "small" else "small"
     lake = unpacked(commit, tmp_path)
     assert forgotten(lake, Criteria(login=login)).connections == 1
     for name in TABLES:

@@ -22,7 +22,7 @@ RIGHT = {"consumer_stalled": {"consumer_stalled", "consumer_gone"}, "redelivery_
 CLEAN = ("library", "stompjs", "gostomp", "vertx", "stompest", "bodies", "dialogue")
 """Recordings in which clients do what they should, or go wrong once: the others exist for violations, silences, stalls and cuts."""
 
-SEEDS = every(4, range(20))
+SEEDS = every(10, range(20))
 
 
 def planted(rows: Iterable[dict[str, Any]], kind: str) -> list[Planted]:
