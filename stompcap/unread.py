@@ -1,4 +1,4 @@
-"""What connections carried that is not read, in words: TLS, WebSocket and other protocols."""
+"""What connections carried that is not read, in words: TLS, WebSocket, SockJS over HTTP and other protocols."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ NAMES = {
     "tls": "TLS", "http": "HTTP", "amqp": "AMQP", "mqtt": "MQTT", "openwire": "OpenWire", "core": "Artemis Core",
     "other": "an unknown protocol",
 }  # fmt: skip
-WEBSOCKET = "WebSocket"
-WHY = {"TLS": "not decrypted", WEBSOCKET: "not read"}
+LAYERS = {"websocket": "WebSocket", "wss": "WebSocket", "sockjs": "SockJS over HTTP"}
+WHY = {"TLS": "not decrypted"} | dict.fromkeys(LAYERS.values(), "not read")
 NOT_KEPT = "not kept"
 
 
@@ -21,11 +21,11 @@ def kinds(rows: Iterable[Mapping[str, Any]], ports: Collection[int] | None = Non
     """How many connections there were of each protocol and on which port, the most first; STOMP is left out.
 
     `rows` have protocol, transport, server_port and connections. `ports` are those on which all are told of, None for all; on others only
-    TLS and WebSocket are, in which STOMP may be.
+    TLS, WebSocket and SockJS are, in which STOMP may be.
     """
     counts: Counter[tuple[str | None, int]] = Counter()
     for row in rows:
-        name = WEBSOCKET if row["transport"] == "websocket" else NAMES.get(row["protocol"])
+        name = LAYERS.get(row["transport"]) or NAMES.get(row["protocol"])
         if row["protocol"] != "stomp" and (ports is None or row["server_port"] in ports or name in WHY):
             counts[name, row["server_port"]] += row["connections"]
     return [_line(name, n, port) for (name, port), n in counts.most_common()]

@@ -1,4 +1,4 @@
-"""What connections of a batch carried that is not read, in words: TLS, WebSocket and other protocols; where no STOMP was found, all.
+"""What connections of a batch carried that is not read, in words; where no STOMP was found, all that they carried.
 
 And octets of STOMP that were left out, as no stream can have them where their sequence numbers say.
 """

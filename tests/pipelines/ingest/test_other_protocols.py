@@ -33,6 +33,10 @@ PORTS = {61612, 15674, 61613}
         ([("stomp", "tcp", 61613, 5), ("tls", "tls", 61612, 3)], ["3 connections of TLS on port 61612, not decrypted"]),
         ([("stomp", "tcp", 61613, 5), ("http", "websocket", 15674, 1)], ["1 connection of WebSocket on port 15674, not read"]),
         (
+            [("stomp", "sockjs", 8080, 1), ("http", "sockjs", 8080, 4), ("http", "wss", 8443, 2), ("http", "tcp", 8080, 7)],
+            ["4 connections of SockJS over HTTP on port 8080, not read", "2 connections of WebSocket on port 8443, not read"],
+        ),
+        (
             [("stomp", "tcp", 61613, 5), ("mqtt", "tcp", 61613, 3), ("mqtt", "tcp", 1883, 9), ("other", "tcp", 61612, 1)],
             ["3 connections of MQTT on port 61613, not kept", "1 connection of an unknown protocol on port 61612, not kept"],
         ),
