@@ -55,6 +55,7 @@ class Ends:
     said        the ERROR behind which the server sent no frame, if it came within ERROR_CLOSES_NS of the close
     answered    from that ERROR to the close
     left        from DISCONNECT to the close; -1 where it cannot be measured
+    late        DISCONNECT came behind the server's close, so that it ended nothing
     steady      no clock stepped from the first frame on, so that silences could be measured
     """
 
@@ -65,6 +66,7 @@ class Ends:
     said: Bools
     answered: I64
     left: I64
+    late: Bools
     steady: Bools
 
 
@@ -85,6 +87,7 @@ def survey_ends(
     steady = clocks.comparable(np.arange(count), np.zeros(count, np.int64), np.full(count, LAST))
     leaving = first["disconnect"]
     left = np.where(known & leaving.there & (closed >= leaving.last_ns), closed - leaving.last_ns, -1)
+    late = known & leaving.there & (facts.closed_by == SERVER) & (closed < leaving.first_ns)
     answered = np.where(error.there & (closed >= 0), np.maximum(closed - error.last_ns, 0), -1)
     said = (answered >= 0) & (answered <= ERROR_CLOSES_NS) & (error.offset == offset[:, SERVER])
     said &= (facts.closed_by == SERVER) | (error.ordinal > ordinal[:, CLIENT])
@@ -92,7 +95,7 @@ def survey_ends(
     cut[beats["session"], beats["side"]] = beats["cut_ns"]
     third, latest = counters.both(counted, "again3_ns"), counters.both(counted, "again1_ns")
     repeating = (third > spoke.max(axis=1)[:, None]) & (latest >= facts.last_ns[:, None])
-    return Ends((lost > offset) | blind, silent, cut, np.where(repeating, latest - spoke, 0), said, answered, left, steady)
+    return Ends((lost > offset) | blind, silent, cut, np.where(repeating, latest - spoke, 0), said, answered, left, late, steady)
 
 
 def _idle(seconds_ns: I64) -> Bools:
@@ -116,7 +119,7 @@ def _fitting(first: Mapping[str, OfSessions], facts: SessionFacts, ends: Ends, o
     quiet = (outcome == OUTCOME_CONNECTED) & first["connected"].there & (agreed <= 0).all(axis=1)
     size, slow, idle = (ends.said & _says(error, what) for what in ("size_limit", "slow_consumer", "idle_cut"))
     return [
-        ("disconnect", left.there & ~complained),
+        ("disconnect", left.there & ~complained & ~ends.late),
         ("vanished", opened & (ends.repeating > 0).any(axis=1)),
         ("capture_end", opened),
         ("refused", (outcome == OUTCOME_REFUSED) & ~ends.hidden[:, SERVER]),

@@ -164,9 +164,9 @@ def sessions_table(
     latency = clocks.elapsed(every, connecting, Moment(answer.ordinal, answer.last_ns), counts=False)
     unmeasured = asked.there & answer.there & np.asarray(latency.is_null())
     product, product_version = identify.servers(answer.header("server"), traits.of_server(first))
-    left = first["disconnect"].there
-    ended = np.where(left, END_DISCONNECT, facts.close_kind + 1)
     ends = close_causes.survey_ends(dialogue, first, facts, counted, beats, clocks)
+    left = first["disconnect"].there & ~ends.late
+    ended = np.where(left, END_DISCONNECT, facts.close_kind + 1)
     cause = close_causes.causes(first, facts, ends, outcome, agreed)
     missing = missing_octets(streams, "c2s") + missing_octets(streams, "s2c")
     names = ("stream_id", "client_ip", "client_port", "server_ip", "server_port", "origin_ip", "origin_port", "origin_source", "transport")

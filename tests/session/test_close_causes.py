@@ -42,6 +42,11 @@ CAUSES = [
     (OPEN + "> SEND\n< ERROR message:no\n@2000 > DISCONNECT\n@2006 < FIN\n", "disconnect"),  # ActiveMQ goes on behind most of its ERRORs
     (OPEN + "> SEND\n< ERROR message:no\n@2000 > DISCONNECT\n@5000 < FIN\n", "error"),
     (OPEN + "> DISCONNECT\n< ERROR message:no\n< FIN\n", "disconnect"),
+    # a DISCONNECT behind the server's close ended nothing
+    (OPEN + "< FIN\n> DISCONNECT receipt:1\n> FIN\n", "unknown"),
+    (OPEN + "< RST\n> DISCONNECT\n", "reset"),
+    (OPEN + "> SEND\n< ERROR message:no\n< FIN\n> DISCONNECT\n", "error"),
+    (BEATS + "@500 < EOL\n@1500 < EOL\n@2500 < EOL\n@3500 < FIN\n> DISCONNECT\n", "heartbeat_client"),
     # what an ERROR says
     (OPEN + "> SEND\n" + MAXIMUM + "< FIN\n", "size_limit"),
     (OPEN + '> SEND\n< ERROR message:x | message size 9 is larger than configured max size 8\n< FIN\n', "size_limit"),
@@ -73,6 +78,15 @@ CAUSES = [
 @pytest.mark.parametrize(("text", "cause"), CAUSES)
 def test_causes(text: str, cause: str) -> None:
     assert picked(run(text).tables["sessions"], "close_cause") == [(cause,)]
+
+
+@pytest.mark.parametrize(("text", "ends"), [
+    (OPEN + "> DISCONNECT\n< FIN\n", ("disconnect", "client")),
+    (OPEN + "< FIN\n> DISCONNECT\n> FIN\n", ("fin", "server")),
+    (OPEN + "< RST\n> DISCONNECT\n", ("rst", "server")),
+])  # fmt: skip
+def test_a_session_ends_by_what_comes_first_of_a_disconnect_and_the_close_of_the_server(text: str, ends: tuple[str, str]) -> None:
+    assert picked(run(text).tables["sessions"], "end_kind", "ended_by") == [ends]
 
 
 def test_a_side_of_which_nothing_was_captured_hides_a_cause() -> None:

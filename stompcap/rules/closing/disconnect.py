@@ -145,15 +145,19 @@ def ds_05(ctx: RuleContext) -> Judged:
     """The server answers DISCONNECT's receipt before it closes.
 
     Passes where the answer was captured, fails where the server closed first, without one, and all it sent was
-    captured. Not evaluable where the client closed first.
+    captured. Not evaluable where the client closed first. What is asked for behind the server's close is not judged:
+    nothing can answer it.
 
     Judged at the capture point: a server that closes with octets unread may reset the connection, and the client never
     gets the RECEIPT that was sent (the texts' section on lingering).
     """
     index = _asking(ctx)
-    session, answered = ctx.receipts["session"][index], ctx.receipts["answered_ns"][index] >= 0
-    silent = ~answered & (ctx.ends.closed_by_server & ctx.ends.whole[:, SERVER])[session]
-    return Judged(np.ones(len(index), bool), silent, lambda at: _say(ctx, "the server closed without RECEIPT", index[at]),
+    session, ordinal, asked = (ctx.receipts[name][index] for name in ("session", "ordinal", "asked_ns"))
+    answered, closed = ctx.receipts["answered_ns"][index] >= 0, ctx.ends.closed_by_server[session]
+    over = ~answered & closed & (asked > ctx.sessions.closed_ns[session])
+    over &= ctx.clocks.comparable(session, ordinal, np.full(len(index), LAST))
+    silent = ~answered & closed & ctx.ends.whole[session, SERVER]
+    return Judged(~over, silent, lambda at: _say(ctx, "the server closed without RECEIPT", index[at]),
                   unevaluable=~answered & ~silent, units=requests(ctx, index))
 
 

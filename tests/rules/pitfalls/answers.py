@@ -37,6 +37,7 @@ CASES = (
     ("DS-05", "a reset may overtake the RECEIPT at the client, not at the capture point", "kept",
      f"in 1.2\n{LEAVE}\n{RECEIPT}:1⏎⏎␀\nS resets"),
     ("DS-05", "the client closes first", "unsure", f"in 1.2\n{LEAVE}\nC closes\nS closes"),
+    ("DS-05", "the server had closed before it", "none", f"in 1.2\nS closes\n{LEAVE}\nC closes"),
     ("DS-06", "ActiveMQ's second RECEIPT", "I", f"in 1.2\n{LEAVE}\n{RECEIPT}:1⏎⏎␀\n{RECEIPT}:1⏎⏎␀"),
     ("DS-07", "a RST at the end", "I", f"in 1.2\n{LEAVE}\n{RECEIPT}:1⏎⏎␀\nC resets"),
     ("DS-07", "a FIN may be what was lost", "unsure", f"midstream\nS: ⏎\n{LEAVE}\nC loses 30\nC: ⏎\nC resets"),
