@@ -38,7 +38,7 @@ fronts AS (
     ) named WHERE number = 2 AND first_ns < later_ns AND later_ns <= last_ns AND connect_latency_us > least_us
 ), lives AS (
     SELECT c.stream_id, c.source, c.first_ns, c.last_ns, c.gap_octets_c2s, c.gap_octets_s2c,
-           c.inner_gap_octets_c2s, c.inner_gap_octets_s2c, s.server_product,
+           c.inner_gap_octets_c2s, c.inner_gap_octets_s2c, s.server_product, s.closed_ns,
            CASE WHEN f.stream_id IS NULL THEN n.session END AS session, f.stream_id IS NOT NULL AS front,
            coalesce(c.clock_difference_min_us <= 0 AND c.clock_difference_max_us >= 0, true) AS agrees,
            CASE WHEN c.clock_difference_min_us <= c.clock_difference_max_us
@@ -101,24 +101,40 @@ known AS (
            coalesce(d.first_ns - l.midstream_ns <= {HORIZON_NS}, false) AS early,
            l.server_product, d.subscription,
            CASE WHEN d.destination_name LIKE 'topic/%' THEN concat(d.stream_id, '/', coalesce(d.subscription, '')) ELSE '' END AS lane,
-           CASE WHEN l.server_product IN ('ActiveMQ', 'Artemis') THEN d.message_id END AS broker_id,
+           CASE l.server_product WHEN 'ActiveMQ' THEN d.message_id WHEN 'Artemis' THEN regexp_replace(d.message_id, '^[0-9]+,', '') END
+               AS broker_id,
+           d.message_id, d.status IN ('unsettled', 'voided') AS unsettled, l.closed_ns,
            CASE WHEN l.front THEN '{FRONT}' ELSE coalesce(k.session, '') END AS producer, d.producer_number AS number
     FROM deliveries d JOIN lives l ON l.stream_id = d.stream_id
     LEFT JOIN known k ON k.source = l.source AND k.session = d.producer_session
     WHERE $deliveries
 )"""
-"""MESSAGEs, with the connection of their producer where the capture has it."""
+"""MESSAGEs, with the connection of their producer where the capture has it.
+
+broker_id   what the broker calls the message, whoever it is delivered to: Artemis puts the number of the consumer before it
+unsettled   its consumer did not settle it, or took that back
+closed_ns   of its connection
+"""
+
+SAME_ID = "PARTITION BY source, destination_name, content_hash, producer, lane, broker_id"
 
 REPEATS = f"""
-SELECT message_no, CASE WHEN at_ns - head_ns <= {HORIZON_NS} THEN head_no ELSE message_no END AS first_no
+SELECT message_no, CASE WHEN at_ns - head_ns <= {HORIZON_NS} THEN head_no ELSE message_no END AS first_no,
+       id_number > 1 OR coalesce(left_ns < first_ns, false) OR coalesce(unsettled_ns < at_ns, false) AS returned
 FROM (
-    SELECT message_no, at_ns, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
-           first_value(message_no) OVER same_id AS head_no
+    SELECT message_no, at_ns, first_ns, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
+           first_value(message_no) OVER same_id AS head_no,
+           row_number() OVER ({SAME_ID}, message_id ORDER BY at_ns, stream_id, stream_offset) AS id_number,
+           min(CASE WHEN unsettled THEN closed_ns END) OVER ({SAME_ID}) AS left_ns,
+           min(CASE WHEN unsettled THEN at_ns END) OVER ({SAME_ID}, stream_id) AS unsettled_ns
     FROM message WHERE broker_id IS NOT NULL
-    WINDOW same_id AS (PARTITION BY source, destination_name, content_hash, producer, lane, broker_id
-                       ORDER BY at_ns, stream_id, stream_offset)
+    WINDOW same_id AS ({SAME_ID} ORDER BY at_ns, stream_id, stream_offset)
 ) got WHERE at_ns - before_ns <= {HORIZON_NS}"""
-"""MESSAGEs that repeat an earlier one by the broker's id."""
+"""MESSAGEs that repeat an earlier one by the broker's id, and whether the broker had that one back.
+
+It had if a consumer got the whole id, or left the message unsettled before: its connection had ended, or it is the same connection.
+Otherwise these are copies: what goes to several queues of a multicast address of Artemis has one id.
+"""
 
 IDENTIFIED = f"""
 SELECT m.message_no, s.send_no
@@ -182,7 +198,7 @@ LEFT JOIN send s ON s.send_no = a.from_no
 LEFT JOIN lost x ON x.source = m.source AND x.slot = CAST(floor(a.at_ns / {HORIZON_NS}) AS BIGINT)"""
 
 JUDGED = """
-SELECT m.message_no, coalesce(v.verdict, 'none') AS verdict, v.send_no, m.marked OR r.message_no IS NOT NULL AS redelivery,
+SELECT m.message_no, coalesce(v.verdict, 'none') AS verdict, v.send_no, m.marked OR coalesce(r.returned, false) AS redelivery,
        r.message_no IS NOT NULL AS repeated
 FROM message m LEFT JOIN repeats r ON r.message_no = m.message_no
 LEFT JOIN (SELECT message_no, verdict, send_no FROM decided

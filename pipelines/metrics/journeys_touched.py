@@ -46,8 +46,8 @@ CONTENT = "coalesce({}.body_hash, 0)"
 
 OF_SENDS = """stream_id, stream_offset, sent_ts, effective_ns, destination_name, content_hash, body_hash, number, transaction_outcome,
     receipt_status, receipt_us"""
-OF_DELIVERIES = "stream_id, stream_offset, delivered_ts, first_ns, destination_name, subscription, content_hash, body_hash, redelivered, " \
-                "message_id"  # fmt: skip
+OF_DELIVERIES = """stream_id, stream_offset, delivered_ts, first_ns, destination_name, subscription, content_hash, body_hash, redelivered,
+    message_id, CASE WHEN message_id LIKE '%,%' THEN status END AS artemis_status"""
 OF_STREAMS = """stream_id, source, coalesce(clock_difference_min_us <= 0 AND clock_difference_max_us >= 0, true) AS agrees,
     CASE WHEN clock_difference_min_us > 0 OR clock_difference_max_us < 0 THEN clock_difference_min_us END AS ahead,
     NOT syn_seen AND NOT synack_seen AS midstream"""

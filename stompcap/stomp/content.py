@@ -20,7 +20,8 @@ from stompcap.stomp.octets import equals, is_one_of, readonly
 
 LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "says to whom and as what it is delivered": (
-        "subscription", "message-id", "ack", "redelivered", "x-delivery-count", "x-acquired-count", "receipt-id", "nack",
+        "subscription", "message-id", "ack", "redelivered", "x-delivery-count", "x-acquired-count", "x-stream-offset", "receipt-id",
+        "nack",
     ),
     "is meant for the broker": (
         "receipt", "transaction", "content-length", "transformation", "amq-msg-type", "destination-type", "durable", "auto-delete",

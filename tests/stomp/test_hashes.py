@@ -127,6 +127,12 @@ def test_what_brokers_add_drop_or_change_does_not_count() -> None:
     assert len(set(contents(own, *([*own, (name, "a")] for name in names), *([(name, "b"), *own] for name in names)))) == 1
 
 
+def test_what_rabbitmq_delivers_from_a_stream_is_what_was_sent() -> None:
+    sent = [("x-queue-type", "stream"), ("durable", "true"), ("auto-delete", "false"), ("mark", "1"), ("receipt", "r34")]
+    delivered = [*sent, ("redelivered", "false"), ("x-stream-offset", "17")]
+    assert contents(sent) == contents(delivered)
+
+
 def test_the_applications_own_headers_count() -> None:
     frames = [[], [("kind", "a")], [("kind", "b")], [("kin", "da")], [("receipts", "a")]]
     frames += [[("a", "b"), ("b", "a")], [("a", "a"), ("b", "b")]]

@@ -22,7 +22,7 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
         "gap_octets_c2s": INT, "gap_octets_s2c": INT, "inner_gap_octets_c2s": INT, "inner_gap_octets_s2c": INT,
         "syn_seen": B, "synack_seen": B,
     },
-    "sessions": {"stream_id": T, "server_product": T, "session": T, "connect_latency_us": INT},
+    "sessions": {"stream_id": T, "server_product": T, "session": T, "connect_latency_us": INT, "closed_ns": INT},
     "sends": {
         "stream_id": T, "stream_offset": INT, "sent_ns": INT, "effective_ns": INT, "destination": T, "destination_name": T, "number": INT,
         "transaction_outcome": T, "receipt_status": T, "receipt_us": INT, "body_octets": INT, "body_hash": INT, "content_hash": INT,
@@ -31,7 +31,7 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
     "deliveries": {
         "stream_id": T, "stream_offset": INT, "first_ns": INT, "destination": T, "destination_name": T, "subscription": T, "message_id": T,
         "redelivered": B, "body_octets": INT, "body_hash": INT, "content_hash": INT, "broker_timestamp_us": INT, "producer_session": T,
-        "producer_number": INT,
+        "producer_number": INT, "status": T,
         "delivered_ts": pa.timestamp("us", "UTC"),
     },
     "raw_frames": {"stream_id": T, "direction": T, "stream_offset": INT, "length_octets": INT, "kind": T, "first_ns": INT, "last_ns": INT},
@@ -69,11 +69,12 @@ class Traffic:
         if all(row["stream_id"] != name for row in self.rows["streams"]):
             session = columns.pop("session", None)
             product, latency = columns.pop("broker", self.broker), columns.pop("connect_latency_us", None)
+            closed_ns = columns.pop("closed_ns", None)
             row = {"stream_id": name, "source": self.source, "first_ns": BEGIN, "last_ns": self.at(self.end),
                    "gap_octets_c2s": 0, "gap_octets_s2c": 0, "syn_seen": True, "synack_seen": True} | columns  # fmt: skip
             self.rows["streams"].append(row)
             self.rows["sessions"].append(
-                {"stream_id": name, "server_product": product, "session": session, "connect_latency_us": latency}
+                {"stream_id": name, "server_product": product, "session": session, "connect_latency_us": latency, "closed_ns": closed_ns}
             )
 
     def _place(self, name: str) -> int:

@@ -28,7 +28,8 @@ def joined(tables: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, int], tup
         counted, marked, ids = [], [], defaultdict[str, list[dict[str, Any]]](list)
         for row in rows:
             by_id = product[row["stream_id"]] == "Artemis"
-            earlier = ids[row["message_id"]] if by_id else []
+            number = row["message_id"].rpartition(",")[2]  # behind that of the consumer
+            earlier = ids[number] if by_id else []
             if earlier and row["first_ns"] - earlier[-1]["first_ns"] <= H:
                 heads[key(row)] = [key(earlier[0])] if row["first_ns"] - earlier[0]["first_ns"] <= H else []
             elif row["redelivered"] and not by_id:
@@ -36,7 +37,7 @@ def joined(tables: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, int], tup
             else:
                 counted.append(row)
             if by_id:
-                ids[row["message_id"]].append(row)
+                ids[number].append(row)
         for chain in chains(offers, counted):
             waited = [row for row in chain if "at" not in row or not name.startswith("topic/")]
             inherited = len(chain) > 2 and any(time(row) <= early[row["stream_id"]] for row in waited)

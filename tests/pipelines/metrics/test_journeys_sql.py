@@ -123,6 +123,20 @@ CASES = {
         Traffic("Artemis").send(0).got(5, message_id="9").got(7, by="d", message_id="9").got(9, message_id="9"),
         [UNIQUE, "unique 0 None", "unique 0 None"],
     ),
+    "a redelivery to another consumer of Artemis, which puts that consumer's number before the id": (
+        Traffic("Artemis").send(0).got(5, message_id="27,9", status="unsettled").got(7, by="d", message_id="35,9", redelivered=True),
+        [UNIQUE, "unique 0 None"],
+    ),
+    "a message that Artemis has back from a consumer that unsubscribed": (
+        Traffic("Artemis").send(0).got(5, message_id="27,9", status="unsettled").got(7, message_id="35,9"), [UNIQUE, "unique 0 None"],
+    ),
+    "copies of a multicast address of Artemis": (
+        Traffic("Artemis").send(0).got(5, message_id="27,9", status="settled").got(7, by="d", message_id="35,9", status="unsettled"),
+        [UNIQUE, "unique 0 7"],
+    ),
+    "messages of Artemis whose numbers differ, in order": (
+        Traffic("Artemis").send(0).send(1).got(5, message_id="27,9").got(7, message_id="27,11"), ["ordered 0 5", "ordered 1 6"],
+    ),
     "equal ids of RabbitMQ say nothing": (
         Traffic().send(0).got(5, message_id="9").got(7, by="d", message_id="9"), ["ambiguous unknown"] * 2 + ["SEND ambiguous unknown"],
     ),
