@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -58,11 +59,12 @@ def _judge(job: Job, batches: Sequence[str], new: bool) -> list[dict[str, Any]]:
         run_id = job.result.run_id
         quality, before = job.options.settings.quality, versions.validated(job.lake)
         judged_versions = versions.current(job.lake) | {versions.SUITES: versions.suites(quality.suites)}
-        judged_tables = validate(job.spark, job.lake, run_id, new=new, quality=quality, ahead=job.ahead)
-        made_again = figures.result(job.lake, run_id, job.spark, before if new else None)
+        with ThreadPoolExecutor(1, "figures") as pool:  # queries of DuckDB, beside what is Python
+            made_again = pool.submit(figures.result, job.lake, run_id, job.spark, before if new else None)
+            judged_tables = validate(job.spark, job.lake, run_id, new=new, quality=quality, ahead=job.ahead)
         gone = versions.rows_gone(job.lake, run_id, before)
         noted = [capture_pairs.result(job.lake, run_id), killed_batches.result(job.lake, run_id)]
-        results = pa.concat_tables([judged_tables, *noted, made_again, gone])
+        results = pa.concat_tables([judged_tables, *noted, made_again.result(), gone])
         if job.result.abandoned:
             results = pa.concat_tables([results, began_anew(run_id, job.result.abandoned)])
         judged = weighed(results.to_pylist(), quality)

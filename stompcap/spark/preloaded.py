@@ -50,11 +50,12 @@ class Preloaded:
         environment[VARIABLE] = str(self._path)
 
     def end(self) -> None:
-        """Let it end, once the JVM has, and wait until it has."""
+        """Let it end, once the JVM has, and wait until it has; one that was ended by force has left its socket."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         with suppress(TimeoutExpired):
             self._process.wait(ENDS_S)
+        self._path.unlink(missing_ok=True)
 
 
 def hand_over() -> bool:

@@ -58,6 +58,13 @@ def test_one_that_is_not_needed_ends(environment: dict[str, str]) -> None:
     assert not os.path.exists(environment[VARIABLE])
 
 
+def test_one_that_was_ended_by_force_leaves_no_socket(environment: dict[str, str]) -> None:
+    waiting = Preloaded(environment)
+    waiting._process.kill()
+    waiting.end()
+    assert not os.path.exists(environment[VARIABLE])
+
+
 def test_it_ends_with_the_process_that_started_it_even_if_that_is_killed(environment: dict[str, str]) -> None:
     program = (
         "import os, time; from stompcap.spark import preloaded\n"
