@@ -14,6 +14,8 @@ import sys
 
 from stompcap.spark import preloaded
 
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
+
 
 def main() -> None:
     """Serve Spark until it ends: by the process that has imported already, where one waits, else by this one."""
@@ -26,6 +28,7 @@ def main() -> None:
         return
     else:
         _load()
+    os.environ.setdefault(*ONE_THREAD)
     from pyspark import daemon
 
     daemon.manager()
@@ -34,7 +37,7 @@ def main() -> None:
 def _load() -> None:
     """Import what workers need."""
     gc.disable()  # imports make no garbage
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault(*ONE_THREAD)
     import pyspark.worker  # noqa: F401  what is imported here is meant to be there, not to be used
 
     import stompcap.assembly

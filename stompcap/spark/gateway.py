@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import os
 import shlex
+import sys
 import tempfile
 from concurrent.futures import Future
 from contextlib import suppress
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 # Half of a cold start is the JVM compiling itself. This is for the short-lived one in which Spark's launcher puts the command line of the
 # real one together.
 LAUNCHER = ("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -Xshare:auto")
-DAEMON = "spark.python.daemon.module"
+DAEMON, INTERPRETER = "spark.python.daemon.module", "spark.pyspark.python"
 INFO = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 ENDED = "the JVM ended before Spark began"
 LOOK_S = 0.02
@@ -109,7 +110,7 @@ def start(settings: Mapping[str, str], output: IO[bytes] | None) -> Any:
         with _lock:
             if _over:
                 raise EnvironmentProblem("this process ends")
-            if settings.get(DAEMON) == preloaded.MODULE and is_local(settings.get("spark.master", "")):
+            if _forks_workers(settings):
                 with suppress(OSError):
                     _daemon = preloaded.Preloaded(environment)
             _jvm = Jvm(_command(settings), environment, output)
@@ -125,6 +126,12 @@ def start(settings: Mapping[str, str], output: IO[bytes] | None) -> Any:
     finally:
         for name in named:
             os.environ.pop(name, None)
+
+
+def _forks_workers(settings: Mapping[str, str]) -> bool:
+    """Whether workers will be forked from our daemon, on this machine, and run by the interpreter of this process."""
+    ours = settings.get(DAEMON) == preloaded.MODULE and settings.get(INTERPRETER) == sys.executable
+    return ours and is_local(settings.get("spark.master", ""))
 
 
 def _command(settings: Mapping[str, str]) -> list[str]:

@@ -166,7 +166,7 @@ def _own(master: str) -> dict[str, str]:
     settings = {"spark.master": master, **jars.configuration(local=is_local(master))}
     if master.startswith("local"):
         settings = LOCAL | settings
-        settings["spark.pyspark.python"] = os.environ["PYSPARK_PYTHON"] = sys.executable
+        settings[gateway.INTERPRETER] = os.environ["PYSPARK_PYTHON"] = sys.executable
     if is_local(master):
         settings[JAVA_OPTIONS] += " " + archive.options(runtime, jars.class_path(jars.present()))
     return settings
