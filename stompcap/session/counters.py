@@ -140,7 +140,7 @@ def _directions(dialogue: Dialogue, counters: Records, new: I64) -> None:
     secret = (dialogue.syntax[new] & int(Syntax.PASSCODE)) != 0
     leaks[session[secret], side[secret]] = 1
     rows = np.flatnonzero(~raw.context)
-    masked = rows[raw.redacted[rows]]
+    masked = rows[raw.leaky[rows]]
     leaks[raw.session[masked], raw.side[masked]] = 1
     seen = rows[raw.kind[rows] != GAP]
     np.maximum.at(spoke, (raw.session[seen], raw.side[seen]), raw.last_ns[seen])

@@ -58,7 +58,7 @@ class RawRows:
     shortened: Bools  # a frame that was cut before the end it declared
     first_ns: I64  # -1 for gaps, as last_ns
     last_ns: I64
-    redacted: Bools  # a passcode was there
+    leaky: Bools  # a secret was there, and is masked; not where that is no more than a line torn by a gap, which may have been one
     first_wire_order: I64  # where its first octet stands; of a gap, where that behind it does, END where there is none
     wire_order: I64  # where its last octet stands; of a gap as before
     rising_order: I64  # where its last octet stands, never falling in a direction; of a gap, where the row before it does

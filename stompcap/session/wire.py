@@ -17,6 +17,7 @@ from stompcap.codes import GAP, SERVER
 from stompcap.columns import I64, Bools, coded, flat, integers, rising, truth
 from stompcap.kernel import kernel
 from stompcap.session.dialogue import COMMANDS, Dialogue, RawRows
+from stompcap.stomp.syntax import Syntax
 from stompcap.tables import words
 from stompcap.wire_order import END, PACKET_BITS
 
@@ -103,7 +104,7 @@ def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> Raw
         shortened=coded(rows.column("delimited_by"), SHORTENED)[row] == 0,
         first_ns=column("first_ns"),
         last_ns=column("last_ns"),
-        redacted=truth(rows.column("redacted"))[row],
+        leaky=truth(rows.column("redacted"))[row] & (column("syntax", 0) & int(Syntax.TORN | Syntax.PASSCODE) != int(Syntax.TORN)),
         first_wire_order=np.where(begun < 0, first, begun),
         wire_order=at,
         rising_order=_rising(rows, direction, np.where(kind == GAP, -1, at), row),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.session.transcript import picked, run
+from tests.session.transcript import Session, picked, run, tables
 
 OUTCOMES = [
     ("> CONNECT accept-version:1.2 host:/\n< CONNECTED version:1.2\n", "connected"),
@@ -127,6 +127,14 @@ def test_numbers_of_heart_beats_that_are_not_known() -> None:
 def test_a_passcode_in_clear(transport: str, expected: bool) -> None:
     text = "> CONNECT login:joe passcode:secret\n< CONNECTED\n"
     assert picked(run(text, transport=transport).tables["sessions"], "cleartext_credentials") == [(expected,)]
+
+
+@pytest.mark.parametrize(("behind", "expected"), [("lf:49", False), ("lf:49\\npasscode:secret", True)])
+def test_a_line_torn_by_a_gap_is_masked_and_is_no_proof_of_a_passcode(behind: str, expected: bool) -> None:
+    text = f'> CONNECT login:joe\n< CONNECTED\n> RAW "SEND\\ndestination:/queue/a\\nma"\n> GAP 30\n> RAW "{behind}\\n\\nbody\\0"\n'
+    found = run(text)
+    assert ("junk", True) in picked(tables([Session(text, "0" * 20)])["rows"], "kind", "redacted")
+    assert picked(found.tables["sessions"], "cleartext_credentials") == [(expected,)]
 
 
 def test_a_passcode_in_a_frame_cut_short() -> None:
