@@ -149,10 +149,22 @@ def stop(patience_s: float = PATIENCE_S) -> int | None:
     if _jvm is None:
         return None
     hush()
+    if patience_s:
+        _disconnect()
     code = _jvm.end(patience_s)
     if _daemon is not None and code is not None:
         _daemon.end()
     return code
+
+
+def _disconnect() -> None:
+    """Close py4j's connections: a JVM that ends waits a third of a second for threads in system calls, as those are that read these."""
+    from pyspark import SparkContext
+
+    connected: Any = SparkContext._gateway  # noqa: SLF001 - there is no other way to it
+    if connected is not None:
+        with suppress(Exception):  # the JVM may have ended already
+            connected.shutdown()
 
 
 def hush() -> None:
