@@ -35,7 +35,7 @@ FIRST, SECOND = cut(DATA / "rabbitmq_midstream.pcap", Path(ROTATED.name), [0.5])
 RUN_STAGES = [stage for stage in STAGES if stage != "validate"]
 OPERATIONS = ("runs", "batches", "quality_results")
 LINEAGE = {"run_id", "batch_id"}
-KILLS = 30 if THOROUGH else 6
+KILLS = 30 if THOROUGH else 3
 
 
 def rows_of(lake: Path) -> dict[str, list[str]]:

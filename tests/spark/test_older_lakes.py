@@ -81,7 +81,7 @@ def said(lake: Path) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("commit", every(4, list(OLDER)))
+@pytest.mark.parametrize("commit", every(5, list(OLDER)))
 def test_a_lake_that_others_work_with_goes_on(
     commit: str, spark: SparkSession, run: Runs, whole: Callable[[str], Whole], tmp_path: Path
 ) -> None:
@@ -111,7 +111,7 @@ def unmarked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name != FINAL} for row in rows]
 
 
-@pytest.mark.parametrize("commit", every(2, list(OLDER)[::-1][1:]))
+@pytest.mark.parametrize("commit", every(4, list(OLDER)[::-1][1:]))
 def test_a_lake_goes_on_where_its_captures_are_gone(commit: str, run: Runs, whole: Callable[[str], Whole], tmp_path: Path) -> None:
     """A state that cannot be taken up is told of. When the captures are back, all can be computed again."""
     lake = unpacked(commit, tmp_path)

@@ -34,7 +34,6 @@ from tests.readme.lakes import OF_THE_RUN, WAY_IN, differing, rows
 from tests.s3 import Store, store
 from tests.spark.test_followers import keys, net
 from tests.spark.test_older_lakes import unmarked
-from tests.spark.test_reprocess import parts
 from tests.warm import warm
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ OLD = "334e90f"
 
 
 def test_a_lake_of_an_older_version_goes_on_there(places: Places, spark: SparkSession, tmp_path: Path) -> None:
-    """Put together by delta-rs, gone on with, followed, damaged, repaired, and gone on with: it says what the same makes of it on disk.
+    """Put together by delta-rs, gone on with, followed, damaged and repaired: it says what the same makes of it on disk.
 
     On disk that is what a new lake says (tests/spark/test_older_lakes.py).
     """
@@ -168,14 +167,14 @@ def test_a_lake_of_an_older_version_goes_on_there(places: Places, spark: SparkSe
     put_back(here, tmp_path / "captures")
     for path in sorted(one for one in here.rglob("*") if one.is_file()):
         places.s3.put(f"older/{path.relative_to(here)}", path.read_bytes())
-    there, first, second = f"{places.remote}/older", *parts(tmp_path / "parts", Path(after), (0.5,))
+    there = f"{places.remote}/older"
     assert rows(there, "frames") == rows(here, "frames")
     for name in ("streams", "stream_state", "raw_frames", "frames", "deliveries"):
         for lake in (there, here):
             open_tables.at(location(str(lake), name)).optimize.z_order(list(TABLES[name].statistics[:2]))
     frames = open_tables.at(location(there, "frames"))
     before, since = frames.to_pyarrow_table().to_pylist(), frames.version() + 1
-    assert went_on(places, there, spark, here, first)
+    assert went_on(places, there, spark, here, after)
     feed = places.changes(location(there, "frames"), since)
     held = open_tables.at(location(there, "frames")).to_pyarrow_table().to_pylist()
     assert len(held) > len(before)
@@ -187,7 +186,6 @@ def test_a_lake_of_an_older_version_goes_on_there(places: Places, spark: SparkSe
     done = places.stompcap("repair", "--lake", there)
     assert "nothing is lost" in done.stdout + done.stderr
     assert not repair(Job(lambda: spark, str(here), Options()), dry_run=False).lost
-    assert not went_on(places, there, spark, here, second)
     names = TABLES.keys() - {*OF_THE_RUN, "stream_state"}  # octets of states differ, and what runs make of them does not
     assert {name for name in names if _said(there, name) != _said(str(here), name)} == set()
 
@@ -270,18 +268,6 @@ def test_a_store_that_refuses_is_a_line(places: Places, lake: str, refusal: str,
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"stompcap: {says}")
     assert "hush" not in line
-
-
-def test_it_is_repaired_there(places: Places) -> None:
-    """What a missing file had is computed again from the captures in the bucket."""
-    lake, names = f"{places.remote}/lake", ("streams", "frames", "deliveries")
-    before = [_said(lake, name) for name in names]
-    file = data_files.of(open_tables.at(location(lake, "frames")))[0]
-    system, path = filesystem(file.uri)
-    system.delete_file(path)
-    done = places.stompcap("repair", "--lake", lake)
-    assert "nothing is lost" in done.stdout + done.stderr
-    assert [_said(lake, name) for name in names] == before
 
 
 def _said(lake: str, name: str) -> list[str]:

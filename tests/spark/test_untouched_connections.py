@@ -84,7 +84,7 @@ def capture(path: Path, talks: list[Talk]) -> str:
     return str(pcap(path, [Frame(packet.octets, START_NS + packet.ns) for packet in packets], nano=True))
 
 
-def captures(folder: Path, seed: int, runs: int = 9, connections: int = 12) -> list[str]:
+def captures(folder: Path, seed: int, runs: int = 9 if THOROUGH else 6, connections: int = 12) -> list[str]:
     """A capture for each run: of some of the connections, which begin, close and fall silent."""
     chance, talks, now, found = random.Random(seed), [Talk(number) for number in range(connections)], SECOND, list[str]()
     for number in range(runs):
@@ -102,7 +102,7 @@ def opened(lake: Path, table: str) -> set[str]:
     return {file.name for file in data_files.of(DeltaTable(str(lake / table))) if file.name.startswith(OPEN)}
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10 if THOROUGH else 3))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10 if THOROUGH else 2))])
 def test_some_connections_a_run_come_to_the_tables_of_one_run(
     seed: int, run: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
