@@ -166,6 +166,7 @@ def test_recorded_captures_cut_anywhere(
     capture: str, tmp_path_factory: pytest.TempPathFactory, bounds: list[float], kept: bool, most: int
 ) -> None:
     folder = tmp_path_factory.mktemp("cut")
+    kept |= "midstream" in capture  # where its capture is gone, what showed no STOMP is a gap: the test below
     assert recorded(capture, folder, bounds, kept=kept, most=most) == recorded(capture, folder, [])
 
 
