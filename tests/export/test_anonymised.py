@@ -74,7 +74,7 @@ def originals(path: Path) -> dict[str, set[bytes]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", every(4, RECORDINGS), ids=lambda path: str(path.name))
+@pytest.mark.parametrize("path", every(2, RECORDINGS), ids=lambda path: str(path.name))
 def test_no_name_of_a_recording_is_left_and_statuses_and_verdicts_are_the_same(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.pcap"
     names = Names(KEY)

@@ -106,5 +106,5 @@ def tried(folder: Path, total: int, seed: int) -> list[str]:
 
 @pytest.mark.slow
 def test_mutated_captures_give_rows_or_the_documented_error(tmp_path):
-    wrong = tried(tmp_path, int(os.environ.get("FUZZ_FILES", "2000")), 1)
+    wrong = tried(tmp_path, int(os.environ.get("FUZZ_FILES", "4000")), 1)
     assert not wrong, "\n".join(wrong[:20])
