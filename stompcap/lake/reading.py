@@ -81,18 +81,18 @@ def answered(lake: str, statement: str, more: Sequence[Attached] = ()) -> Iterat
     with _opened(lake, named(statement), more) as database:
         if found := _refused(database).search(_without_texts(statement)):
             raise UsageError(f"{found[1]}(): {UNREAD}")
-        if not _reads(explained(statement)):
+        if not _reads(database, explained(statement)):
             raise UsageError(REFUSED)
         reader = _run(database, statement).to_arrow_reader(BATCH_ROWS)
         yield reader.schema.names, _rows(reader)
 
 
-def _reads(statement: str) -> bool:
+def _reads(database: DuckDBPyConnection, statement: str) -> bool:
     """Whether it is one query. DuckDB expands PIVOT without a list of values to CREATE statements without text and the query."""
     import duckdb
 
-    *before, last = duckdb.extract_statements(statement) or (None,)
     kind = duckdb.StatementType
+    *before, last = database.extract_statements(statement) or (None,)
     return last is not None and last.type == kind.SELECT and all(one.type == kind.CREATE and not one.query for one in before)
 
 
@@ -100,7 +100,7 @@ def _run(database: DuckDBPyConnection, statement: str) -> DuckDBPyConnection:
     """Execute a statement up to the part with rows: DuckDB expands an explained PIVOT to several, the last of which has none."""
     import duckdb
 
-    for part in duckdb.extract_statements(statement):
+    for part in database.extract_statements(statement):  # by this connection, for what comes of it depends on its transaction
         database.execute(part)
         if part.type in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
             break

@@ -102,6 +102,14 @@ def test_what_reads_is_answered(lake: str, statement: str, found: list[list[Any]
     assert found is None or sorted(answer) == found
 
 
+def test_what_the_process_does_with_duckdb_beside_it_changes_nothing(lake: str) -> None:
+    duckdb.execute("BEGIN")
+    try:
+        assert rows(lake, f"EXPLAIN PIVOT {LOGINS} ON login USING count(*)")
+    finally:
+        duckdb.execute("ROLLBACK")
+
+
 def test_the_tables_that_a_statement_names() -> None:
     assert named("SELECT * FROM Deliveries d JOIN session_details USING (stream_id)") == {"deliveries", "session_details"}
     assert named("SELECT 1") == set()
