@@ -170,9 +170,9 @@ class KernelCache(FunctionCache):
 def ready() -> None:
     """Have numba import what its first function needs, which takes some tenths of a second.
 
-    It would import SciPy, which takes as long again, to see whether there is a BLAS; no kernel uses one, and functions of others find it.
+    It would import SciPy's, which takes as long again, to see whether there is a BLAS; no kernel uses one, and functions of others find it.
     """
-    with without.meanwhile("scipy"):
+    with without.meanwhile("scipy.linalg"):
         cpu_target.target_context.refresh()
     if arraymath := sys.modules.get("numba.np.arraymath"):
         vars(arraymath)["_HAVE_BLAS"] = extras.there("scipy")

@@ -1,4 +1,4 @@
-"""Keeps packages from being imported: libraries import them where they are installed, and nothing here needs them."""
+"""Keeps modules from being imported: libraries import them where they are installed, and nothing here needs them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from types import ModuleType
 
 
 class Without:
-    """A finder of modules (`sys.meta_path`) for which some packages are not installed: for all threads, or for one."""
+    """A finder of modules (`sys.meta_path`) for which some are not installed: for all threads, or for one."""
 
     def __init__(self, names: Sequence[str], thread: int | None = None) -> None:
         self._names, self._thread = names, thread
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
-        """Raise for one of these and what is in it; None leaves the others to the finders behind."""
+        """Raise for one of these; None leaves the others to the finders behind."""
         del path, target
-        if name.partition(".")[0] in self._names and self._thread in (None, threading.get_ident()):
+        if name in self._names and self._thread in (None, threading.get_ident()):
             raise ModuleNotFoundError(f"{name} is not used here", name=name)
 
 

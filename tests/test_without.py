@@ -1,4 +1,4 @@
-"""Packages that are kept from being imported: for one thread meanwhile, and numba's functions of others have SciPy all the same."""
+"""Modules that are kept from being imported: for one thread meanwhile, and numba's functions of others have SciPy all the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from stompcap import without
 
 
-def test_a_package_is_not_there_meanwhile_in_this_thread() -> None:
+def test_a_module_is_not_there_meanwhile_in_this_thread() -> None:
     found: list[object] = []
     with without.meanwhile("this"):
         with pytest.raises(ModuleNotFoundError, match="this is not used here"):

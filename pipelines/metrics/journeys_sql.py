@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.metrics.journeys_sequences import walk_along
 from stompcap.journeys.walk import HORIZON_NS, LONG
+from stompcap.tables import outcomes
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -103,7 +104,7 @@ known AS (
            CASE WHEN d.destination_name LIKE 'topic/%' THEN concat(d.stream_id, '/', coalesce(d.subscription, '')) ELSE '' END AS lane,
            CASE l.server_product WHEN 'ActiveMQ' THEN d.message_id WHEN 'Artemis' THEN regexp_replace(d.message_id, '^[0-9]+,', '') END
                AS broker_id,
-           d.message_id, d.status IN ('unsettled', 'voided') AS unsettled, l.closed_ns,
+           d.message_id, {outcomes.GIVEN_BACK.sql("d")} AS given_back, l.closed_ns,
            CASE WHEN l.front THEN '{FRONT}' ELSE coalesce(k.session, '') END AS producer, d.producer_number AS number
     FROM deliveries d JOIN lives l ON l.stream_id = d.stream_id
     LEFT JOIN known k ON k.source = l.source AND k.session = d.producer_session
@@ -112,7 +113,7 @@ known AS (
 """MESSAGEs, with the connection of their producer where the capture has it.
 
 broker_id   what the broker calls the message, whoever it is delivered to: Artemis puts the number of the consumer before it
-unsettled   its consumer did not settle it, or took that back
+given_back  its consumer did not settle it, or took that back
 closed_ns   of its connection
 """
 
@@ -120,13 +121,13 @@ SAME_ID = "PARTITION BY source, destination_name, content_hash, producer, lane, 
 
 REPEATS = f"""
 SELECT message_no, CASE WHEN at_ns - head_ns <= {HORIZON_NS} THEN head_no ELSE message_no END AS first_no,
-       id_number > 1 OR coalesce(left_ns < first_ns, false) OR coalesce(unsettled_ns < at_ns, false) AS returned
+       id_number > 1 OR coalesce(left_ns < first_ns, false) OR coalesce(given_back_ns < at_ns, false) AS returned
 FROM (
     SELECT message_no, at_ns, first_ns, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
            first_value(message_no) OVER same_id AS head_no,
            row_number() OVER ({SAME_ID}, message_id ORDER BY at_ns, stream_id, stream_offset) AS id_number,
-           min(CASE WHEN unsettled THEN closed_ns END) OVER ({SAME_ID}) AS left_ns,
-           min(CASE WHEN unsettled THEN at_ns END) OVER ({SAME_ID}, stream_id) AS unsettled_ns
+           min(CASE WHEN given_back THEN closed_ns END) OVER ({SAME_ID}) AS left_ns,
+           min(CASE WHEN given_back THEN at_ns END) OVER ({SAME_ID}, stream_id) AS given_back_ns
     FROM message WHERE broker_id IS NOT NULL
     WINDOW same_id AS ({SAME_ID} ORDER BY at_ns, stream_id, stream_offset)
 ) got WHERE at_ns - before_ns <= {HORIZON_NS}"""

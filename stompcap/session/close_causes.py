@@ -87,7 +87,8 @@ def survey_ends(
     steady = clocks.comparable(np.arange(count), np.zeros(count, np.int64), np.full(count, LAST))
     leaving = first["disconnect"]
     left = np.where(known & leaving.there & (closed >= leaving.last_ns), closed - leaving.last_ns, -1)
-    late = known & leaving.there & (facts.closed_by == SERVER) & (closed < leaving.first_ns)
+    since = clocks.comparable(np.arange(count), np.where(leaving.there, leaving.ordinal, 0), np.full(count, LAST))
+    late = since & leaving.there & (facts.closed_by == SERVER) & (closed < leaving.first_ns)
     answered = np.where(error.there & (closed >= 0), np.maximum(closed - error.last_ns, 0), -1)
     said = (answered >= 0) & (answered <= ERROR_CLOSES_NS) & (error.offset == offset[:, SERVER])
     said &= (facts.closed_by == SERVER) | (error.ordinal > ordinal[:, CLIENT])

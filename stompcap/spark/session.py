@@ -92,8 +92,8 @@ def _fulfil(made: Future[SparkSession], make: Callable[[], SparkSession]) -> Non
 
 def active() -> SparkSession | None:
     """The session that this thread works in; None where there is none, which is known without loading Spark."""
-    loaded = sys.modules.get("pyspark.sql")
-    session: SparkSession | None = loaded.SparkSession.getActiveSession() if loaded else None
+    sessions = getattr(sys.modules.get("pyspark.sql"), "SparkSession", None)  # another thread may be importing it
+    session: SparkSession | None = None if sessions is None else sessions.getActiveSession()
     return session
 
 
@@ -198,6 +198,7 @@ def _started(settings: Mapping[str, str], *, submitted: bool) -> SparkSession:
 
 def _submitted_master() -> str:
     """The master that spark-submit was given; it connects to none itself."""
+    gateway.load_pyspark()
     from pyspark import SparkConf, SparkContext
 
     SparkContext._ensure_initialized()  # noqa: SLF001 - the settings of spark-submit are in its JVM

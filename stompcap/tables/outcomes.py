@@ -49,6 +49,9 @@ SETTLED = Deliveries(("settled",))
 NOT_SETTLED = Deliveries(("unsettled", "open", "voided"))
 """What columns called `unsettled` count. Of one that is voided the transaction of its ACK was aborted or lost."""
 
+GIVEN_BACK = Deliveries(("unsettled", "voided"))
+"""Those that the broker has again: their connection ended before an ACK, or the transaction of it did not come about."""
+
 UNKNOWN = Deliveries(("unknown",))
 
 MEASURED = Deliveries(("settled",), measured=True)

@@ -22,7 +22,7 @@ ROWS: list[dict[str, Any]] = [
     for values in itertools.product(words.DELIVERY_STATUSES, (*words.SETTLED_BY, None), (True, False, None), (7, 0, None))
 ]
 TEXTS = (".md", ".py", ".sql", ".ipynb")
-KINDS = ("ASKING", "SETTLED", "NOT_SETTLED", "UNKNOWN", "MEASURED", "DIRECT", "CUMULATIVE")
+KINDS = ("ASKING", "SETTLED", "NOT_SETTLED", "GIVEN_BACK", "UNKNOWN", "MEASURED", "DIRECT", "CUMULATIVE")
 
 
 @pytest.fixture(scope="module")
