@@ -30,9 +30,9 @@ ENDS_S = 1.0
 
 
 class Preloaded:
-    """A process that imports and waits. It ends with its standard input: at first that is a pipe from this process, then one from the JVM.
+    """A process that imports and waits. It ends with its standard input: at first a pipe from this process, then one from the JVM.
 
-    `environment` is that of the JVM, which gets the path. Raises OSError where the system has no such sockets or the path is too long.
+    `environment` is that of the JVM, which gets the path. Raises OSError where its path is too long for a socket, or no process can be started.
     """
 
     def __init__(self, environment: dict[str, str]) -> None:
@@ -43,10 +43,14 @@ class Preloaded:
             listening.listen(1)
             command = [sys.executable, "-m", MODULE, str(listening.fileno()), str(self._path)]
             own = environment | {"PYTHONHASHSEED": "0"}  # as spark-submit has it: processes agree on the hashes of strings
-            self._process = Popen(
-                command, env=own, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, pass_fds=[listening.fileno()],
-                process_group=0,  # the terminal's Ctrl-C is not for it
-            )  # fmt: skip
+            try:
+                self._process = Popen(
+                    command, env=own, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, pass_fds=[listening.fileno()],
+                    process_group=0,  # the terminal's Ctrl-C is not for it
+                )  # fmt: skip
+            except OSError:
+                self._path.unlink()
+                raise
         environment[VARIABLE] = str(self._path)
 
     def end(self) -> None:

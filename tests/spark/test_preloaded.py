@@ -92,6 +92,17 @@ def test_a_path_that_is_too_long_for_a_socket_is_an_error(
     assert not list(folder.iterdir())
 
 
+def test_where_no_process_can_be_started_no_socket_is_left(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+    with pytest.raises(OSError, match="nothing"):
+        Preloaded(environment)
+    assert VARIABLE not in environment
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.spark
 def test_workers_are_forked_from_it(spark: SparkSession) -> None:
     [row] = spark.range(0, 1, 1, 1).mapInPandas(lambda frames: (one.assign(id=os.getppid()) for one in frames), "id BIGINT").collect()
