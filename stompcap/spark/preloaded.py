@@ -32,7 +32,7 @@ ENDS_S = 1.0
 class Preloaded:
     """A process that imports and waits. It ends with its standard input: at first a pipe from this process, then one from the JVM.
 
-    `environment` is that of the JVM, which gets the path. Raises OSError where its path is too long for a socket, or no process can be started.
+    `environment` is that of the JVM, which gets the path. Raises OSError where that is too long for a socket, or no process can be started.
     """
 
     def __init__(self, environment: dict[str, str]) -> None:

@@ -92,15 +92,14 @@ def test_a_path_that_is_too_long_for_a_socket_is_an_error(
     assert not list(folder.iterdir())
 
 
-def test_where_no_process_can_be_started_no_socket_is_left(
-    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
-    with pytest.raises(OSError, match="nothing"):
-        Preloaded(environment)
-    assert VARIABLE not in environment
-    assert not list(tmp_path.iterdir())
+def test_where_no_process_can_be_started_no_socket_is_left(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # the path of `tmp_path` is too long for a socket
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        monkeypatch.setattr(sys, "executable", f"{folder}/nothing")
+        with pytest.raises(FileNotFoundError, match="nothing"):
+            Preloaded(environment)
+        assert VARIABLE not in environment
+        assert not os.listdir(folder)
 
 
 @pytest.mark.spark
