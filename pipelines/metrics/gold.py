@@ -142,7 +142,10 @@ def _percentiles(column: str, name: str, *percents: int) -> str:
 
 
 _MINUTE = "date_trunc('MINUTE', {})"
-_FIRST = "NOT j.redelivery AND coalesce(j.copy, 1) = 1 AND j.joined_by IN ('identity', 'unique', 'ordered', 'ambiguous')"
+_FIRST = (
+    "NOT j.redelivery AND (j.copy = 1 OR j.copy IS NULL AND j.moved_from IS NULL) "
+    "AND j.joined_by IN ('identity', 'unique', 'ordered', 'ambiguous')"
+)
 DESTINATION_MINUTES = Aggregate(
     name="destination_minutes",
     period="minute_ts",
@@ -179,7 +182,8 @@ DESTINATION_MINUTES = Aggregate(
         FROM deliveries d JOIN sessions s ON s.stream_id = d.stream_id LEFT JOIN streams c ON c.stream_id = d.stream_id
         WHERE {{within}}
         UNION ALL
-        SELECT {_MINUTE.format("j.ts")}, j.source, j.destination_name, j.server_product,
+        SELECT {_MINUTE.format("j.ts")}, j.source,
+               CASE WHEN {_FIRST} THEN coalesce(j.moved_from, j.destination_name) ELSE j.destination_name END, j.server_product,
                0, 0, 0, 0, CASE WHEN j.redelivery THEN 1 ELSE 0 END, 0, 0, NULL, NULL, 0, CASE WHEN {_FIRST} THEN 1 ELSE 0 END,
                CASE WHEN j.joined_by IN ('none', 'timestamp') THEN 1 ELSE 0 END,
                CASE WHEN j.joined_by IN ('identity', 'unique') THEN j.residence_us END, NULL, NULL

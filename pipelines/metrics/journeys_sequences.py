@@ -28,7 +28,7 @@ captured; in front of a proxy, that both are there. Each subscription of a topic
 EVENTS = f"""
 WITH taking AS (
     SELECT m.source, m.destination_name, m.content_hash, m.producer, m.lane, m.at_ns, m.stream_id, m.stream_offset, m.early,
-           m.message_no, CASE WHEN m.broker_id IS NULL AND m.marked THEN 0 ELSE -1 END AS step
+           m.message_no, CASE WHEN m.broker_id IS NULL AND m.marked OR m.moved_from IS NOT NULL THEN 0 ELSE -1 END AS step
     FROM message m
     WHERE m.at_ns IS NOT NULL AND m.content_hash IS NOT NULL AND m.message_no NOT IN (SELECT message_no FROM repeats)
           AND m.message_no NOT IN (SELECT message_no FROM identified)

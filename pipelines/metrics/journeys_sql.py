@@ -15,6 +15,7 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING
 
+from pipelines.metrics.journeys_holes import HOLES, LOST
 from pipelines.metrics.journeys_sequences import walk_along
 from stompcap.journeys.walk import HORIZON_NS, LONG
 from stompcap.tables import outcomes
@@ -97,14 +98,17 @@ known AS (
     SELECT DISTINCT source, session FROM lives WHERE session IS NOT NULL
 ), named AS (
     SELECT l.source, d.stream_id, d.stream_offset, d.delivered_ts AS ts, d.first_ns, d.first_ns - l.ahead_ns AS at_ns,
-           d.destination, d.destination_name,
+           d.destination, coalesce(d.moved_from, d.destination_name) AS destination_name, d.moved_from,
+           d.destination_name AS delivered_name,
            d.content_hash, d.body_octets, d.body_hash, d.broker_timestamp_us, coalesce(d.redelivered, false) AS marked, l.agrees,
            coalesce(d.first_ns - l.midstream_ns <= {HORIZON_NS}, false) AS early,
            l.server_product, d.subscription,
-           CASE WHEN d.destination_name LIKE 'topic/%' THEN concat(d.stream_id, '/', coalesce(d.subscription, '')) ELSE '' END AS lane,
+           CASE WHEN coalesce(d.moved_from, d.destination_name) LIKE 'topic/%'
+                THEN concat(d.stream_id, '/', coalesce(d.subscription, '')) ELSE '' END AS lane,
            CASE l.server_product WHEN 'ActiveMQ' THEN d.message_id WHEN 'Artemis' THEN regexp_replace(d.message_id, '^[0-9]+,', '') END
                AS broker_id,
            d.message_id, {outcomes.GIVEN_BACK.sql("d")} AS given_back, l.closed_ns,
+           {outcomes.kept("d")} AS kept,
            CASE WHEN l.front THEN '{FRONT}' ELSE coalesce(k.session, '') END AS producer, d.producer_number AS number
     FROM deliveries d JOIN lives l ON l.stream_id = d.stream_id
     LEFT JOIN known k ON k.source = l.source AND k.session = d.producer_session
@@ -114,6 +118,8 @@ known AS (
 
 broker_id   what the broker calls the message, whoever it is delivered to: Artemis puts the number of the consumer before it
 given_back  its consumer did not settle it, or took that back
+kept        its consumer settled it by an ACK, or need not
+destination_name  that of its SEND: where the broker moved it from (`moved_from`), if it did; it was delivered at `delivered_name`
 closed_ns   of its connection
 """
 
@@ -121,19 +127,22 @@ SAME_ID = "PARTITION BY source, destination_name, content_hash, producer, lane, 
 
 REPEATS = f"""
 SELECT message_no, CASE WHEN at_ns - head_ns <= {HORIZON_NS} THEN head_no ELSE message_no END AS first_no,
-       id_number > 1 OR coalesce(left_ns < first_ns, false) OR coalesce(given_back_ns < at_ns, false) AS returned
+       id_number > 1 OR coalesce(left_ns < first_ns, false) OR coalesce(given_back_ns < at_ns, false)
+       OR moved_from IS NOT NULL AND coalesce(refused_ns < at_ns, false) AS returned
 FROM (
-    SELECT message_no, at_ns, first_ns, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
+    SELECT message_no, at_ns, first_ns, moved_from, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
            first_value(message_no) OVER same_id AS head_no,
            row_number() OVER ({SAME_ID}, message_id ORDER BY at_ns, stream_id, stream_offset) AS id_number,
            min(CASE WHEN given_back THEN closed_ns END) OVER ({SAME_ID}) AS left_ns,
-           min(CASE WHEN given_back THEN at_ns END) OVER ({SAME_ID}, stream_id) AS given_back_ns
+           min(CASE WHEN given_back THEN at_ns END) OVER ({SAME_ID}, stream_id) AS given_back_ns,
+           min(CASE WHEN NOT kept THEN at_ns END) OVER ({SAME_ID}) AS refused_ns
     FROM message WHERE broker_id IS NOT NULL
     WINDOW same_id AS ({SAME_ID} ORDER BY at_ns, stream_id, stream_offset)
 ) got WHERE at_ns - before_ns <= {HORIZON_NS}"""
 """MESSAGEs that repeat an earlier one by the broker's id, and whether the broker had that one back.
 
-It had if a consumer got the whole id, or left the message unsettled before: its connection had ended, or it is the same connection.
+It had if a consumer got the whole id, or left the message unsettled before: its connection had ended, or it is the same connection; and
+if it moved the message, which no consumer's ACK had settled.
 Otherwise these are copies: what goes to several queues of a multicast address of Artemis has one id.
 """
 
@@ -146,42 +155,6 @@ WHERE m.producer <> '' AND s.undone IS NULL AND (m.body_hash = s.body_hash OR m.
 
 ActiveMQ's message-id is the id of the producer's connection, as its CONNECTED has it in header session, and the number of the SEND in it
 (ProtocolConverter: producer -1:1 of the connection, and a sequence of message ids). The body must be the same."""
-
-HOLES = f"""
-lossy AS (
-    SELECT * FROM lives WHERE gap_octets_c2s > 0 OR gap_octets_s2c > 0 OR inner_gap_octets_c2s > 0 OR inner_gap_octets_s2c > 0
-), pieces AS (
-    SELECT l.source, r.stream_id, r.direction, r.kind, r.length_octets, r.kind IN ('frame', 'eol') AS whole,
-           coalesce(lag(r.last_ns) OVER in_stream, l.first_ns) AS from_ns, coalesce(lead(r.first_ns) OVER in_stream, l.last_ns) AS to_ns,
-           sum(CASE WHEN r.kind IN ('frame', 'eol') THEN 1 ELSE 0 END)
-               OVER (PARTITION BY r.stream_id, r.direction ORDER BY r.stream_offset ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
-               AS island
-    FROM raw_frames r JOIN lossy l ON l.stream_id = r.stream_id
-    WINDOW in_stream AS (PARTITION BY r.stream_id, r.direction ORDER BY r.stream_offset)
-), holes AS (
-    SELECT source, direction, first_slot, last_slot, max(octets) AS octets
-    FROM (
-        SELECT source, direction, CAST(sum(length_octets) AS BIGINT) AS octets,
-               CAST(floor(min(from_ns) / {HORIZON_NS}) AS BIGINT) AS first_slot,
-               CAST(floor(max(to_ns) / {HORIZON_NS}) AS BIGINT) AS last_slot
-        FROM pieces WHERE NOT whole GROUP BY source, stream_id, direction, island
-        HAVING count_if(kind = 'gap') > 0
-    ) every GROUP BY source, direction, first_slot, last_slot
-)"""
-"""What of each direction is missing from the capture: the longest hole of those that lie in the same horizons of time."""
-
-LOST = f"""
-SELECT s.source, s.slot, max(CASE WHEN h.direction = 'c2s' AND h.last_slot >= s.slot - 1 AND h.first_slot <= s.slot
-                                  THEN h.octets END) AS sent_octets,
-       max(CASE WHEN h.direction = 's2c' AND h.last_slot >= s.slot AND h.first_slot <= s.slot + 1 THEN h.octets END) AS got_octets
-FROM (
-    SELECT DISTINCT source, slot FROM (
-        SELECT source, CAST(floor(at_ns / {HORIZON_NS}) AS BIGINT) AS slot FROM message
-        UNION ALL SELECT source, CAST(floor(at_ns / {HORIZON_NS}) AS BIGINT) AS slot FROM send
-    ) either
-) s JOIN holes h ON h.source = s.source AND h.first_slot <= s.slot + 1 AND h.last_slot >= s.slot - 1
-GROUP BY s.source, s.slot"""
-"""What is missing around each time: the longest hole in a span of one horizon and the one before it (behind it)."""
 
 DECIDED = f"""
 SELECT a.message_no, a.sequence,
@@ -199,13 +172,24 @@ LEFT JOIN send s ON s.send_no = a.from_no
 LEFT JOIN lost x ON x.source = m.source AND x.slot = CAST(floor(a.at_ns / {HORIZON_NS}) AS BIGINT)"""
 
 JUDGED = """
-SELECT m.message_no, coalesce(v.verdict, 'none') AS verdict, v.send_no, m.marked OR coalesce(r.returned, false) AS redelivery,
-       r.message_no IS NOT NULL AS repeated
-FROM message m LEFT JOIN repeats r ON r.message_no = m.message_no
-LEFT JOIN (SELECT message_no, verdict, send_no FROM decided
-           UNION ALL SELECT message_no, 'identity' AS verdict, send_no FROM identified) v
-     ON v.message_no = coalesce(r.first_no, m.message_no)"""
-"""What becomes of each MESSAGE: its SEND, and whether it comes again."""
+WITH told AS (
+    SELECT m.message_no, coalesce(v.verdict, 'none') AS verdict, v.send_no, m.marked OR coalesce(r.returned, false) AS again,
+           r.message_no IS NOT NULL AS repeated, m.at_ns, m.moved_from, m.kept
+    FROM message m LEFT JOIN repeats r ON r.message_no = m.message_no
+    LEFT JOIN (SELECT message_no, verdict, send_no FROM decided
+               UNION ALL SELECT message_no, 'identity' AS verdict, send_no FROM identified) v
+         ON v.message_no = coalesce(r.first_no, m.message_no)
+), refused AS (
+    SELECT send_no, min(at_ns) AS at_ns FROM told
+    WHERE NOT kept AND send_no IN (SELECT send_no FROM told WHERE moved_from IS NOT NULL) GROUP BY send_no
+)
+SELECT t.message_no, t.verdict, t.send_no, t.again OR t.moved_from IS NOT NULL AND coalesce(f.at_ns < t.at_ns, false) AS redelivery,
+       t.repeated
+FROM told t LEFT JOIN refused f ON f.send_no = t.send_no"""
+"""What becomes of each MESSAGE: its SEND, and whether it comes again.
+
+One that the broker moved does if a consumer got it and sent no ACK.
+"""
 
 COPIES = """
 SELECT j.message_no, row_number() OVER (PARTITION BY j.send_no ORDER BY m.at_ns, m.stream_id, m.stream_offset) AS copy
@@ -227,14 +211,16 @@ ROWS = f"""
 SELECT m.source, m.ts,
        s.stream_id AS send_stream_id, s.stream_offset AS send_offset, s.sent_ns AS send_ns, s.effective_ns,
        m.stream_id AS message_stream_id, m.stream_offset AS message_offset, m.first_ns AS message_ns,
-       s.destination, m.destination AS delivered_destination, m.destination_name, m.server_product, m.subscription,
+       s.destination, m.destination AS delivered_destination, m.delivered_name AS destination_name, m.moved_from,
+       m.server_product, m.subscription,
        CASE WHEN j.verdict = 'lost' THEN 'ambiguous'
             WHEN j.verdict = 'none' AND m.broker_timestamp_us IS NOT NULL THEN 'timestamp' ELSE j.verdict END AS joined_by,
        CASE WHEN j.verdict = 'lost' THEN 'octets_lost' WHEN j.verdict = 'ambiguous' THEN 'unknown'
             WHEN j.verdict <> 'none' OR m.broker_timestamp_us IS NOT NULL THEN NULL
-            WHEN m.at_ns IS NULL OR m.content_hash IS NULL OR j.repeated OR m.producer = '{FRONT}' THEN 'unknown'
+            WHEN m.at_ns IS NULL OR m.content_hash IS NULL OR j.repeated OR m.producer = '{FRONT}' OR m.moved_from IS NOT NULL
+            THEN 'unknown'
             WHEN x.sent_octets >= m.body_octets THEN 'octets_lost' ELSE 'no_send' END AS reason,
-       CASE WHEN j.redelivery THEN NULL
+       CASE WHEN j.redelivery OR m.moved_from IS NOT NULL THEN NULL
             WHEN j.verdict = 'none' AND m.broker_timestamp_us * 1000 <= m.first_ns
             THEN CAST(floor((m.first_ns - m.broker_timestamp_us * 1000) / 1000) AS BIGINT)
             WHEN s.agrees AND m.agrees AND m.first_ns >= s.effective_ns
@@ -248,7 +234,7 @@ UNION ALL
 SELECT s.source, s.ts,
        s.stream_id AS send_stream_id, s.stream_offset AS send_offset, s.sent_ns AS send_ns, s.effective_ns,
        NULL AS message_stream_id, NULL AS message_offset, NULL AS message_ns,
-       s.destination, NULL AS delivered_destination, s.destination_name, s.server_product, NULL AS subscription,
+       s.destination, NULL AS delivered_destination, s.destination_name, NULL AS moved_from, s.server_product, NULL AS subscription,
        CASE WHEN d.send_no IS NOT NULL THEN 'ambiguous' ELSE 'none' END AS joined_by,
        CASE WHEN s.undone IS NOT NULL THEN s.undone WHEN d.send_no IS NOT NULL THEN 'unknown'
             WHEN s.at_ns + {HORIZON_NS} > s.end_ns THEN 'not_yet'

@@ -21,6 +21,7 @@ from stompcap.journeys.walk import HORIZON_NS
 from stompcap.lake import data_files, delta_log, open_tables, query
 from stompcap.lake.data_files import Files
 from stompcap.lake.paths import location
+from stompcap.tables import outcomes
 from stompcap.tables.schema import TIMESTAMP
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ CONTENT = "coalesce({}.body_hash, 0)"
 
 OF_SENDS = """stream_id, stream_offset, sent_ts, effective_ns, destination_name, content_hash, body_hash, number, transaction_outcome,
     receipt_status, receipt_us"""
-OF_DELIVERIES = """stream_id, stream_offset, delivered_ts, first_ns, destination_name, subscription, content_hash, body_hash, redelivered,
-    message_id, CASE WHEN message_id LIKE '%,%' THEN status END AS artemis_status"""
+OF_DELIVERIES = f"""stream_id, stream_offset, delivered_ts, first_ns, destination_name, subscription, content_hash, body_hash, redelivered,
+    message_id, moved_from, {outcomes.kept()} AS kept, CASE WHEN message_id LIKE '%,%' THEN status END AS artemis_status"""
 OF_STREAMS = """stream_id, source, coalesce(clock_difference_min_us <= 0 AND clock_difference_max_us >= 0, true) AS agrees,
     CASE WHEN clock_difference_min_us > 0 OR clock_difference_max_us < 0 THEN clock_difference_min_us END AS ahead,
     NOT syn_seen AND NOT synack_seen AS midstream"""

@@ -1,7 +1,7 @@
 """A walk along the SENDs and MESSAGEs of equal content, in order of time: which SEND each MESSAGE can come from, and how sure that is.
 
 In a sequence are the SENDs and MESSAGEs of one content at one destination. A step of 1 is a SEND, of -1 a MESSAGE; of 0 one that a broker
-marks as delivered before without saying which it is. Three spans of a sequence count:
+marks as delivered before without saying which it is, or moved from elsewhere. Three spans of a sequence count:
 
 - A chain has no pause of more than a horizon. One that lasts for long tells no order (`endless`).
 - A burst begins where no SEND waits and ends where none waits any more. A MESSAGE for which none waits is in excess: a SEND is not

@@ -31,7 +31,9 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
         "expires", "expiration", "priority", "timestamp", "timestamp_in_ms", "persistent", "type", "user-id", "breadcrumbId",
     ),
     "names a destination, which brokers spell otherwise": ("destination", "reply-to", "original-destination", "x-original-destination"),
-    "is added where a message went on after it was refused or expired": ("x-death", "dlqDeliveryFailureCause", "scheduledJobId"),
+    "is added where a message went on after it was refused or expired": (
+        "x-death", "dlqDeliveryFailureCause", "originalExpiration", "scheduledJobId",
+    ),
 }  # fmt: skip
 """Names of headers that do not tell what a message is, by reason."""
 

@@ -60,6 +60,7 @@ JOURNEYS = Table(
         text("destination", "Destination of the SEND"),
         text("delivered_destination", "Destination of the MESSAGE"),
         text("destination_name", "One name whatever the broker's spelling: of the MESSAGE, else of the SEND"),
+        text("moved_from", "deliveries.moved_from: the destination that the SEND had where the MESSAGE is a dead letter"),
         text("server_product", "The broker, as the connection of the MESSAGE shows it, else that of the SEND"),
         text("subscription", "Subscription of the MESSAGE"),
         text("joined_by", "How the SEND is known. identity: the message-id names it; unique: no other SEND that was captured can be it, "
@@ -70,10 +71,11 @@ JOURNEYS = Table(
              "of the destination was captured in the hour of the SEND and the next), no_send, octets_lost, not_yet (the capture ends "
              "within an hour)", *words.NOT_JOINED),
         big("residence_us", "message_ns - effective_ns: how long it was in the broker; of timestamp, since broker_timestamp_us, by the "
-            "broker's clock. Null of a redelivery, and where clocks of the directions of a connection differ"),
+            "broker's clock. Null of a redelivery, where moved_from is not, and where clocks of the directions of a connection differ"),
         big("receipt_us", "SEND to its RECEIPT"),
         big("copy", "1, 2, ... of the MESSAGEs of one SEND, by time: fan-out; null of a redelivery, and without SEND"),
-        flag("redelivery", "It was delivered before: the broker marks it, or its id was there within an hour before", nullable=False),
+        flag("redelivery", "It was delivered before: the broker marks it, its id was there within an hour before, or it was moved "
+             "(moved_from) after a MESSAGE that its consumer did not ACK", nullable=False),
         big("broker_timestamp_us", "When the broker took the message, or its producer sent it, as header timestamp says; microseconds "
             "since the epoch"),
         big("body_octets", "Octets of the body", nullable=False),

@@ -53,6 +53,14 @@ GIVEN_BACK = Deliveries(("unsettled", "voided"))
 """Those that the broker has again: their connection ended before an ACK, or the transaction of it did not come about."""
 
 UNKNOWN = Deliveries(("unknown",))
+AUTO = Deliveries(("auto",))
+
+
+def kept(of: str = "") -> str:
+    """Whether the consumer has the message for good, by an ACK or as no one is asked for: the condition, on the columns of such a table."""
+    at = f"{of}." if of else ""
+    return f"({AUTO.sql(of)} OR {SETTLED.sql(of)} AND {at}settlement = 'ack')"
+
 
 MEASURED = Deliveries(("settled",), measured=True)
 """Those whose latency is in figures; of the settled, the others are uncertain."""

@@ -180,6 +180,8 @@ DELIVERIES = Table(
         text("subscription", "The subscription it was delivered to; where a SUBSCRIBE may be missing, the one that it names, if any"),
         text("destination", "Its destination"),
         DESTINATION_NAME,
+        text("moved_from", "The destination that the broker moved it from, as in destination_name, as headers of ActiveMQ, Artemis and "
+             "RabbitMQ say: a dead letter, one that expired, one that waited for another try, a copy of Artemis' divert; null if none"),
         text("ack_mode", "Ack mode of the subscription; null if unknown"),
         flag("redelivered", "The broker marked it as delivered before"),
         big("body_octets", "Octets of the body", nullable=False),

@@ -24,6 +24,7 @@ from stompcap.session.facts import TARGET_NONE, TARGET_UNKNOWN
 from stompcap.session.gaps import Gaps
 from stompcap.session.layout import Records, of_frames, opened
 from stompcap.session.products.message_ids import microseconds
+from stompcap.session.products.moved import moved_from
 from stompcap.session.products.quirks import Quirks
 from stompcap.session.subscriptions.follow import FollowedSubscriptions
 from stompcap.session.transactions.follow import FollowedTransactions
@@ -107,6 +108,7 @@ def _rows(
         "broker_us": microseconds(d.some_header("timestamp", sent)),
     }  # fmt: skip
     text["name"] = names_of_deliveries(d, row, subscriptions.rows, quirks)
+    text["moved_from"] = moved_from(d, sent)
     rows = opened(LAYOUT, before, d.ids, numbers, text)
     rows["subscription"] = subscriptions.rows.of(rows["session"], rows["subscription"])
     transaction = transactions.of(rows["session"], rows["transaction"])

@@ -74,4 +74,5 @@ LAYOUT = Layout(
     Text("ack_id", frame="ack", columns=("ack_id",)),
     Text("destination", frame="destination", columns=("destination",)),
     Text("subscription_header", frame="subscription"),
+    Text("moved_from", columns=("moved_from",), before=None),
 )

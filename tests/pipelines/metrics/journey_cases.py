@@ -31,7 +31,7 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
     "deliveries": {
         "stream_id": T, "stream_offset": INT, "first_ns": INT, "destination": T, "destination_name": T, "subscription": T, "message_id": T,
         "redelivered": B, "body_octets": INT, "body_hash": INT, "content_hash": INT, "broker_timestamp_us": INT, "producer_session": T,
-        "producer_number": INT, "status": T,
+        "producer_number": INT, "status": T, "settlement": T, "moved_from": T,
         "delivered_ts": pa.timestamp("us", "UTC"),
     },
     "raw_frames": {"stream_id": T, "direction": T, "stream_offset": INT, "length_octets": INT, "kind": T, "first_ns": INT, "last_ns": INT},
@@ -94,7 +94,8 @@ class Traffic:
         """A MESSAGE whose first octet came at a time."""
         place = self._place(by)
         row = {"stream_id": by, "stream_offset": place, "first_ns": self.at(at), "destination": f"/{of}", "destination_name": of,
-               "subscription": "0", "message_id": f"{by}-{place}", "redelivered": False, "body_octets": 10, "content_hash": body,
+               "subscription": "0", "message_id": f"{by}-{place}", "redelivered": False, "status": "settled", "settlement": "ack",
+               "body_octets": 10, "content_hash": body,
                "body_hash": body}  # fmt: skip
         self.rows["deliveries"].append(row | columns)
         return self
