@@ -87,7 +87,8 @@ _SHORT = f"""
            (s.closed_ns - s.opened_ns) / 1e9 AS lifetime_s, s.stream_id
     {_ENDS} WHERE s.outcome = 'connected' AND s.cause NOT IN ({OWN_KINDS}) AND s.closed_ns - s.opened_ns <= {SHORT_S * SECOND_NS}
       AND s.error_message IS NULL AND s.stream_id NOT IN (SELECT stream_id FROM idles)
-      AND (s.cause <> 'unknown' OR s.ended_by = 'server' OR s.stream_id IN (SELECT stream_id FROM subscriptions))"""
+      AND (s.cause NOT IN ('unknown', 'websocket_close') OR s.ended_by = 'server'
+           OR s.stream_id IN (SELECT stream_id FROM subscriptions))"""
 _ONE = "CASE WHEN min({0}) = max({0}) THEN min({0}) END"
 _HELD = f"""
     SELECT d.stream_id, count(*) AS unsettled, CAST(min_by(d.body_hash, d.stream_offset) AS BIGINT) AS first_hash,

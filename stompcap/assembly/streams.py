@@ -71,6 +71,7 @@ def stream_rows(
         "closed_by": worded(closer, words.CLOSERS),
         "rst_by": worded(np.where(resetter < 0, -1, resetter ^ client[which]), words.SIDES),
         "rst_ns": pa.array(rst_ns, mask=rst_ns < 0),
+        "asked_by": _asked_by(s, which, client, summaries),
         **_round_trips(s, which),
         "final": pa.array(final[which]),
         "acks_against_time": pa.array(s.acks_against_time[which]),
@@ -82,6 +83,20 @@ def stream_rows(
         side = client[which].astype(np.int64) ^ index
         columns |= _side(reassembly, which, side, suffix, octets, given, conflicts)
     return as_table("streams", columns)
+
+
+def _asked_by(s: Streams, which: I64, client: I8, summaries: Mapping[int, Sequence[Summary]]) -> pa.Array:
+    """Who sent the first Close of WebSocket, before TCP was closed: the server closes TCP behind it whoever asked (RFC 6455, 7.1.1).
+
+    Null where the clocks of the directions differ: one that comes behind a FIN of the other side ended nothing.
+    """
+    sides: list[str | None] = []
+    for stream in which.tolist():
+        closes = [one for one in summaries.get(stream, ()) if one.closed_ns >= 0]
+        compared = s.clock_min_ns[stream] <= 0 <= s.clock_max_ns[stream]
+        ended = bool(closes) and compared and closes[0].closed_ns <= s.close_ns[stream]
+        sides.append(words.SIDES[closes[0].closed_by ^ int(client[stream])] if ended else None)
+    return pa.array(sides, pa.string())
 
 
 def _round_trips(s: Streams, which: I64) -> dict[str, pa.Array]:

@@ -164,6 +164,12 @@ def _closes(facts: SessionFacts) -> pa.Array:
     return pc.if_else(pa.array(facts.close_kind == CLOSE_OPEN), kind, _joined(kind, by))
 
 
+def _asks(facts: SessionFacts) -> pa.Array:
+    """The same behind `Close of the client; `, where a Close of WebSocket asked for it."""
+    asked = _joined("Close of ", worded(facts.asked_by, ("the client", "the server")), "; ", _closes(facts))
+    return pc.coalesce(asked, _closes(facts))
+
+
 def _quoted(error: OfSessions) -> pa.Array:
     """`ERROR at s2c 120: Bad command`."""
     at = _joined("ERROR at s2c ", pa.array(error.offset).cast(pa.string()))
@@ -180,7 +186,7 @@ def _missed(ends: Ends, agreed: I64, side: int, closes: pa.Array) -> pa.Array:
 
 def evidence(cause: I64, first: Mapping[str, OfSessions], facts: SessionFacts, ends: Ends, agreed: I64) -> pa.Array:
     """What shows each cause: stream offsets, durations, what an ERROR said."""
-    closes, left = _closes(facts), first["disconnect"]
+    closes, asks, left = _closes(facts), _asks(facts), first["disconnect"]
     said = _joined(_quoted(first[LATEST]), "; ", closes, " ", _seconds(ends.answered), " s later")
     gone = _joined("DISCONNECT at c2s ", pa.array(left.offset).cast(pa.string()), "; ", closes)
     quiet = pc.coalesce(_joined(closes, " ", _seconds(ends.silent), " s after the last octets"), closes)
@@ -196,7 +202,7 @@ def evidence(cause: I64, first: Mapping[str, OfSessions], facts: SessionFacts, e
         "disconnect": pc.coalesce(_joined(gone, " ", _seconds(ends.left), " s later"), gone),
         "vanished": repeated, "error": said, "refused": pc.coalesce(said, _joined(_quoted(first[LATEST]), "; ", closes)),
         "size_limit": said, "slow_consumer": said,
-        "heartbeat_client": _missed(ends, agreed, CLIENT, closes), "heartbeat_server": _missed(ends, agreed, SERVER, closes),
+        "heartbeat_client": _missed(ends, agreed, CLIENT, asks), "heartbeat_server": _missed(ends, agreed, SERVER, asks),
         "idle_cut": _joined("no heart-beats agreed; ", pc.if_else(pa.array(ends.said), said, quiet)),
     }  # fmt: skip
     chosen = [texts.get(word, plain) for word in words.CLOSE_CAUSES]

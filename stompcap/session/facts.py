@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from stompcap.columns import I64, Bools
 
 # states, just before a frame, of the subscription, transaction or receipt that it names
@@ -36,6 +38,7 @@ class SessionFacts:
     gaps           per side: gaps so far, the missing beginning apart
     close_kind     what came first of FIN and RST: index in words.CLOSE_KINDS: 0 fin, 1 rst, 2 open
     closed_by      who sent it: 0 client, 1 server, 2 both; -1 while open, or where that is not known
+    asked_by       who sent the first Close of WebSocket before that: 0 client, 1 server; -1 where nobody did
     closed_ns      the time of that FIN or RST; -1 while open
     reset_by       the side whose RST came before both sides had sent a FIN; -1 if there was none
     reset_ns       the time of that RST; -1 if there was none
@@ -56,6 +59,7 @@ class SessionFacts:
     gaps: I64
     close_kind: I64
     closed_by: I64
+    asked_by: I64
     closed_ns: I64
     reset_by: I64
     reset_ns: I64
@@ -69,6 +73,12 @@ class SessionFacts:
     frames: I64
     spoke_ns: I64
     heard_ns: I64
+
+    @property
+    def ended_by(self) -> I64:
+        """Who ended the connection: who asked for it in WebSocket, where TCP is closed by the server anyhow; else who closed TCP."""
+        found: I64 = np.where(self.asked_by >= 0, self.asked_by, self.closed_by)
+        return found
 
     def missing(self, side: int) -> Bools:
         """Per session: that side has a gap other than a missing beginning."""

@@ -69,6 +69,12 @@ def _resets(streams: pa.Table, close_kind: I64, closed_by: I64) -> I64:
     return np.where(truth(pc.match_substring_regex(flat(streams.column("history")), FINISHED)), -1, by)
 
 
+def _asked(streams: pa.Table) -> I64:
+    """Who sent the first Close of WebSocket; -1 where nobody did, or a lake of an older version does not say."""
+    there = "asked_by" in streams.column_names
+    return coded(streams.column("asked_by"), words.SIDES) if there else np.full(streams.num_rows, -1, np.int64)
+
+
 def survey(dialogue: Dialogue, counted: Records, gaps: Gaps, version: I64) -> SessionFacts:
     """The facts of one entry per session."""
     streams = dialogue.streams
@@ -86,6 +92,7 @@ def survey(dialogue: Dialogue, counted: Records, gaps: Gaps, version: I64) -> Se
         gaps=gaps.total,
         close_kind=close_kind,
         closed_by=closed_by,
+        asked_by=_asked(streams),
         closed_ns=_closed(close_kind, closed_by, fins, reset, last),
         reset_by=reset_by,
         reset_ns=np.where(reset_by >= 0, reset, -1),
@@ -201,7 +208,7 @@ def sessions_table(
         "error_message": first["error"].header("message"),
         "error_detail": first["error"].column("body_preview"),
         "end_kind": worded(ended, words.END_KINDS),
-        "ended_by": worded(np.where(left, CLIENT, facts.closed_by), words.CLOSERS),
+        "ended_by": worded(np.where(left, CLIENT, facts.ended_by), words.CLOSERS),
         "close_cause": worded(cause, words.CLOSE_CAUSES),
         "close_evidence": close_causes.evidence(cause, first, facts, ends, agreed),
         "frames_c2s": pa.array(facts.frames[:, 0]),

@@ -1,9 +1,10 @@
 """View session_ends: why sessions ended, also by what only other connections and the layers below STOMP show.
 
 A connection's own cause (`sessions.close_cause`) stands, unless it is unknown or a bare RST. Then what layers said decides: a fatal alert
-of TLS, a Close of WebSocket (1009: message too big; RFC 6455, 7.4.1); both fit equally. A broker stopped where it closed three and more
-connections within a second for which nothing else is known, or which say so (1001 `going away`, RabbitMQ's ERROR of a shutdown), and a
-second later none of its connections was open: a broker that goes on had reasons that are not known.
+of TLS, a Close of WebSocket (1009: message too big; RFC 6455, 7.4.1; browsers give no code unless told one); both fit equally. A broker
+stopped where it closed three and more connections within a second for which nothing else is known, or which say so (its Close with 1001,
+`going away`, or without a code; RabbitMQ's ERROR of a shutdown), and a second later none of its connections was open: a broker that goes
+on had reasons that are not known.
 """
 
 from __future__ import annotations
@@ -22,17 +23,19 @@ SESSION_ENDS = View(
                max(CASE WHEN kind IN ('websocket', 'sockjs') THEN closed_by END) AS websocket_closed_by
         FROM {transports} GROUP BY stream_id
     ), seen AS (
-        SELECT t.*, c.source, c.close_kind, c.closed_by, c.rst_by, l.tls_alert, l.websocket_code, l.websocket_closed_by
+        SELECT t.*, c.source, c.close_kind, c.closed_by, c.rst_by, l.tls_alert, l.websocket_code, l.websocket_closed_by,
+               l.websocket_code IS NOT NULL OR l.websocket_closed_by IS NOT NULL AS websocket_closed
         FROM {sessions} t LEFT JOIN {streams} c ON c.stream_id = t.stream_id LEFT JOIN layers l ON l.stream_id = t.stream_id
     ), layered AS (
         SELECT *, CASE WHEN close_cause NOT IN ('unknown', 'reset') THEN close_cause WHEN websocket_code = 1009 THEN 'size_limit'
-                       WHEN tls_alert IS NOT NULL AND websocket_code IS NOT NULL THEN 'unknown'
-                       WHEN tls_alert IS NOT NULL THEN 'tls_alert' WHEN websocket_code IS NOT NULL THEN 'websocket_close'
+                       WHEN tls_alert IS NOT NULL AND websocket_closed THEN 'unknown'
+                       WHEN tls_alert IS NOT NULL THEN 'tls_alert' WHEN websocket_closed THEN 'websocket_close'
                        ELSE close_cause END AS by_layer
         FROM seen
     ), gone AS (
         SELECT *, CASE WHEN closed_by = 'server' AND (by_layer IN ('unknown', 'reset')
-                            OR by_layer = 'websocket_close' AND websocket_code = 1001
+                            OR by_layer = 'websocket_close' AND coalesce(websocket_code, 1001) = 1001
+                               AND coalesce(websocket_closed_by, 'server') = 'server'
                             OR by_layer = 'error'
                                AND lower(concat(coalesce(error_message, ''), coalesce(error_detail, ''))) LIKE '%shutdown%')
                        THEN closed_ns END AS gone_ns
@@ -58,9 +61,9 @@ SESSION_ENDS = View(
     SELECT *, CASE WHEN cause = 'broker_stop'
                    THEN concat(CAST(closed_together AS STRING), ' connections that the broker closed within a second; ', close_evidence)
                    WHEN cause = 'tls_alert' THEN concat('alert ', tls_alert, '; ', close_evidence)
-                   WHEN cause <> close_cause AND websocket_code IS NOT NULL
-                   THEN concat('Close ', CAST(websocket_code AS STRING), coalesce(' of the ' || websocket_closed_by, ''), '; ',
-                               close_evidence)
+                   WHEN cause <> close_cause AND websocket_closed
+                   THEN concat('Close', coalesce(' ' || CAST(websocket_code AS STRING), ''),
+                               coalesce(' of the ' || websocket_closed_by, ''), '; ', close_evidence)
                    ELSE close_evidence END AS cause_evidence
     FROM told
     """,

@@ -106,7 +106,8 @@ SESSIONS = Table(
         text("error_message", "The first ERROR's message header"),
         text("error_detail", "The beginning of its body, as frames.body_preview"),
         text("end_kind", "How the session ended", *words.END_KINDS, nullable=False),
-        text("ended_by", "The side that ended it: the client if by DISCONNECT, else as streams.closed_by; null while open", *words.CLOSERS),
+        text("ended_by", "The side that ended it: the client if by DISCONNECT, else as streams.asked_by, or where that is null as "
+             "streams.closed_by; null while open", *words.CLOSERS),
         text("close_cause", "Why the connection ended, as far as it shows by itself: error, an ERROR and a close; heartbeat_client, "
              "heartbeat_server, that side missed beats and the other closed; idle_cut, closed after 30, 50, 60, 90, 350 or 600 s of "
              "silence without beats; size_limit, slow_consumer, an ERROR says so; vanished, retransmissions without an answer to the end; "

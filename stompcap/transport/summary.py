@@ -42,6 +42,7 @@ class Summary:
     closed_by   the side that closed it, or NOBODY
     origin      who opened the connection, if it says so
     checks      how its sides keep to its specification
+    closed_ns   when `closed_by` sent its Close of WebSocket; -1 for none
     """
 
     kind: str
@@ -54,6 +55,7 @@ class Summary:
     closed_by: int = NOBODY
     origin: Origin | None = None
     checks: tuple[Check, ...] = ()
+    closed_ns: int = -1
 
 
 def origin_of(summaries: Sequence[Summary]) -> Origin | None:

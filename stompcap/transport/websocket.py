@@ -99,7 +99,9 @@ class WebSocket:
         closer, code = said.get("close", (NOBODY, None))
         units, octets = _pair(s[:, frames.FRAMES]), _pair(n[:, OFFSET])
         checks = tuple(websocket_checks.of_frames(said, s, lost)) if "blind" in said else ()
-        found.append(Summary("websocket", status, reason, {"close_code": code}, units, octets, lost, closer, checks=checks))
+        close = said["closes"][closer] if "closes" in said and closer != NOBODY else None
+        closed_ns = close[1] if close else -1
+        found.append(Summary("websocket", status, reason, {"close_code": code}, units, octets, lost, closer, None, checks, closed_ns))
         return found
 
     def masked(self, kept: Arrays, secrets: frozenset[bytes]) -> Arrays:

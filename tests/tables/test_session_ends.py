@@ -37,6 +37,8 @@ LAYERS = [
     ("unknown", [], ("unknown", "seen")),
     ("unknown", [CLOSE], ("websocket_close", "Close 1002 of the server; seen")),
     ("unknown", [CLOSE | {"close_code": 1009, "closed_by": None}], ("size_limit", "Close 1009; seen")),
+    ("unknown", [CLOSE | {"close_code": None, "closed_by": "client"}], ("websocket_close", "Close of the client; seen")),
+    ("unknown", [CLOSE | {"close_code": None, "closed_by": None}], ("unknown", "seen")),
     ("reset", [ALERT], ("tls_alert", "alert bad_record_mac; seen")),
     ("reset", [ALERT, CLOSE], ("unknown", "Close 1002 of the server; seen")),
     ("disconnect", [ALERT, CLOSE], ("disconnect", "seen")),
@@ -75,6 +77,15 @@ def test_a_broker_that_closes_all_it_has_within_a_second_stops(rows: list[Row], 
     causes = [cause for cause, _ in ends(rows, [])]
     assert causes.count("broker_stop") == stopped
     assert [cause for cause in causes if cause != "broker_stop"] == [cause for cause, *_ in rows[stopped:]] or not stopped
+
+
+@pytest.mark.parametrize(("code", "by", "stopped"), [
+    (None, "client", False), (1001, "client", False), (1001, "server", True), (None, "server", True), (1000, "server", False),
+])
+def test_clients_that_close_their_websockets_at_once_are_no_broker_that_stops(code: int | None, by: str, stopped: bool) -> None:
+    layers = [CLOSE | {"close_code": code, "closed_by": by, "of": number} for number in range(3)]
+    cause = "broker_stop" if stopped else "websocket_close"
+    assert [one for one, _ in ends(_gone(9, 9.3, 9.9), layers)] == [cause] * 3
 
 
 def test_an_error_that_says_so_belongs_to_it() -> None:

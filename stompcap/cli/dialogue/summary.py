@@ -48,10 +48,16 @@ def figures(dialogue: Dialogue) -> dict[str, Any]:
     }
 
 
+def _ends(dialogue: Dialogue) -> str:
+    """What ended a session: `FIN`, or the Close of WebSocket that asked for it."""
+    asked = dialogue.stream.get("asked_by") and dialogue.session["end_kind"] != "disconnect"
+    return "WebSocket close" if asked else dialogue.session["end_kind"].upper()
+
+
 def summary(dialogue: Dialogue) -> Iterator[str]:
     """The lines of a session's summary."""
     f = figures(dialogue)
-    end = "open at the end of the capture" if f["end_kind"] == "open" else f"ended by {f['end_kind'].upper()}"
+    end = "open at the end of the capture" if f["end_kind"] == "open" else f"ended by {_ends(dialogue)}"
     by = f" of the {f['ended_by']}" if f["ended_by"] in ("client", "server") else ""
     missing = f", {size(f['gap_octets'])} missing" if f["gap_octets"] else ""
     client = f", client {f['client']}" if f["client"] else ""

@@ -195,7 +195,7 @@ def _cut_off(sessions: WatchedSessions, session: I64, side: I64, late_ns: I64, c
 
     Not where it had another reason: a DISCONNECT, or an ERROR from before the silence was late.
     """
-    closer = sessions.facts.closed_by[session]
+    closer = sessions.facts.ended_by[session]
     clocks = sessions.clocks
     left_ns = clocks.read_by(side, session, client_ns=sessions.disconnect.first_ns[session])
     refused_ns = clocks.read_by(side, session, server_ns=sessions.error.last_ns[session])
