@@ -46,7 +46,8 @@ fronts AS (
            CASE WHEN c.clock_difference_min_us <= c.clock_difference_max_us
                      AND (c.clock_difference_min_us > 0 OR c.clock_difference_max_us < 0)
                 THEN c.clock_difference_min_us * 1000 ELSE 0 END AS ahead_ns,
-           CASE WHEN NOT c.syn_seen AND NOT c.synack_seen THEN c.first_ns END AS midstream_ns
+           CASE WHEN NOT c.syn_seen AND NOT c.synack_seen THEN c.first_ns END AS midstream_ns,
+           coalesce(c.clock_steps_back > 0, false) AS stepped
     FROM streams c LEFT JOIN sessions s ON s.stream_id = c.stream_id
     LEFT JOIN fronts f ON f.stream_id = c.stream_id
     LEFT JOIN (SELECT c.source, s.session FROM streams c JOIN sessions s ON s.stream_id = c.stream_id
@@ -63,6 +64,7 @@ session       of ActiveMQ the connection's id, unless others have it too
 agrees        whether the clocks of both directions agree
 ahead_ns      by how much that of the broker's is ahead at least
 midstream_ns  since when those are seen that were open before the capture
+stepped       its clock stepped back: a MESSAGE may have an earlier time than its SEND
 """
 
 SENDS = f"""
@@ -100,7 +102,7 @@ known AS (
     SELECT l.source, d.stream_id, d.stream_offset, d.delivered_ts AS ts, d.first_ns, d.first_ns - l.ahead_ns AS at_ns,
            d.destination, coalesce(d.moved_from, d.destination_name) AS destination_name, d.moved_from,
            d.destination_name AS delivered_name,
-           d.content_hash, d.body_octets, d.body_hash, d.broker_timestamp_us, coalesce(d.redelivered, false) AS marked, l.agrees,
+           d.content_hash, d.body_octets, d.body_hash, d.broker_timestamp_us, coalesce(d.redelivered, false) AS marked, l.agrees, l.stepped,
            coalesce(d.first_ns - l.midstream_ns <= {HORIZON_NS}, false) AS early,
            l.server_product, d.subscription,
            CASE WHEN coalesce(d.moved_from, d.destination_name) LIKE 'topic/%'
@@ -218,7 +220,7 @@ SELECT m.source, m.ts,
        CASE WHEN j.verdict = 'lost' THEN 'octets_lost' WHEN j.verdict = 'ambiguous' THEN 'unknown'
             WHEN j.verdict <> 'none' OR m.broker_timestamp_us IS NOT NULL THEN NULL
             WHEN m.at_ns IS NULL OR m.content_hash IS NULL OR j.repeated OR m.producer = '{FRONT}' OR m.moved_from IS NOT NULL
-            THEN 'unknown'
+                 OR m.stepped THEN 'unknown'
             WHEN x.sent_octets >= m.body_octets THEN 'octets_lost' ELSE 'no_send' END AS reason,
        CASE WHEN j.redelivery OR m.moved_from IS NOT NULL THEN NULL
             WHEN j.verdict = 'none' AND m.broker_timestamp_us * 1000 <= m.first_ns

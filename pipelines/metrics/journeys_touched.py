@@ -51,7 +51,7 @@ OF_DELIVERIES = f"""stream_id, stream_offset, delivered_ts, first_ns, destinatio
     message_id, moved_from, {outcomes.kept()} AS kept, CASE WHEN message_id LIKE '%,%' THEN status END AS artemis_status"""
 OF_STREAMS = """stream_id, source, coalesce(clock_difference_min_us <= 0 AND clock_difference_max_us >= 0, true) AS agrees,
     CASE WHEN clock_difference_min_us > 0 OR clock_difference_max_us < 0 THEN clock_difference_min_us END AS ahead,
-    NOT syn_seen AND NOT synack_seen AS midstream"""
+    NOT syn_seen AND NOT synack_seen AS midstream, coalesce(clock_steps_back > 0, false) AS stepped"""
 OF_SESSIONS = "stream_id, server_product, session, connect_latency_us"
 """What of a row counts here: where only something else of it changes, its journey does not."""
 

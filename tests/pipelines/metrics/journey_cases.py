@@ -20,7 +20,7 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
     "streams": {
         "stream_id": T, "source": T, "first_ns": INT, "last_ns": INT, "clock_difference_min_us": INT, "clock_difference_max_us": INT,
         "gap_octets_c2s": INT, "gap_octets_s2c": INT, "inner_gap_octets_c2s": INT, "inner_gap_octets_s2c": INT,
-        "syn_seen": B, "synack_seen": B,
+        "syn_seen": B, "synack_seen": B, "clock_steps_back": INT,
     },
     "sessions": {"stream_id": T, "server_product": T, "session": T, "connect_latency_us": INT, "closed_ns": INT},
     "sends": {

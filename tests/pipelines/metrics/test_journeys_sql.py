@@ -277,13 +277,6 @@ def test_connections_of_another_capture_point_have_their_own_journeys() -> None:
     assert traffic.told() == ["unique 1 3", "unique 0 5"]
 
 
-@pytest.mark.parametrize("ahead_us", [-7_000_000, 7_000_000])
-def test_where_the_clocks_of_directions_differ_the_journey_is_the_same_without_its_residence(ahead_us: int) -> None:
-    traffic = Traffic()
-    traffic.connection("c", clock_difference_min_us=ahead_us - 10, clock_difference_max_us=ahead_us + 10)
-    assert traffic.send(10).got(15 + ahead_us / 10**6).told() == ["unique 10 None"]
-
-
 def test_copies_of_a_send_are_numbered_and_redeliveries_are_not() -> None:
     traffic = Traffic("Artemis").send(0, to="topic/a")
     for at, by in ((5, "c"), (6, "d"), (7, "d")):
