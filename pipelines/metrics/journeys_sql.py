@@ -31,13 +31,15 @@ FRONT = "front"
 ActiveMQ is called so."""
 
 LIVES = """
-fronts AS (
-    SELECT stream_id FROM (
-        SELECT c.stream_id, c.first_ns, c.last_ns, s.connect_latency_us, count(*) OVER same AS number,
-               max(c.first_ns) OVER same AS later_ns, min(s.connect_latency_us) OVER same AS least_us
-        FROM streams c JOIN sessions s ON s.stream_id = c.stream_id WHERE s.session IS NOT NULL
-        WINDOW same AS (PARTITION BY c.source, s.session)
-    ) named WHERE number = 2 AND first_ns < later_ns AND later_ns <= last_ns AND connect_latency_us > least_us
+opened AS (
+    SELECT c.stream_id, c.source, c.first_ns, c.last_ns, s.session, s.connect_latency_us
+    FROM streams c JOIN sessions s ON s.stream_id = c.stream_id WHERE s.session IS NOT NULL
+), pairs AS (
+    SELECT source, session, max(first_ns) AS later_ns, min(connect_latency_us) AS least_us
+    FROM opened GROUP BY source, session HAVING count(*) = 2
+), fronts AS (
+    SELECT o.stream_id FROM opened o JOIN pairs p ON p.source = o.source AND p.session = o.session
+    WHERE o.first_ns < p.later_ns AND p.later_ns <= o.last_ns AND o.connect_latency_us > p.least_us
 ), lives AS (
     SELECT c.stream_id, c.source, c.first_ns, c.last_ns, c.gap_octets_c2s, c.gap_octets_s2c,
            c.inner_gap_octets_c2s, c.inner_gap_octets_s2c, s.server_product, s.closed_ns,
@@ -58,6 +60,7 @@ fronts AS (
 )"""
 """Connections.
 
+pairs         sessions that two connections have
 fronts        those from clients to a proxy whose connections to the broker were captured too: the proxy passes CONNECTED on, so that two
               connections have one session, of which the one to the broker begins later and is answered sooner
 session       of ActiveMQ the connection's id, unless others have it too
@@ -125,22 +128,32 @@ destination_name  that of its SEND: where the broker moved it from (`moved_from`
 closed_ns   of its connection
 """
 
-SAME_ID = "PARTITION BY source, destination_name, content_hash, producer, lane, broker_id"
+SAME_ID = ("source", "destination_name", "content_hash", "producer", "lane", "broker_id")
 
 REPEATS = f"""
-SELECT message_no, CASE WHEN at_ns - head_ns <= {HORIZON_NS} THEN head_no ELSE message_no END AS first_no,
-       id_number > 1 OR coalesce(left_ns < first_ns, false) OR coalesce(given_back_ns < at_ns, false)
-       OR moved_from IS NOT NULL AND coalesce(refused_ns < at_ns, false) AS returned
-FROM (
-    SELECT message_no, at_ns, first_ns, moved_from, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
-           first_value(message_no) OVER same_id AS head_no,
-           row_number() OVER ({SAME_ID}, message_id ORDER BY at_ns, stream_id, stream_offset) AS id_number,
-           min(CASE WHEN given_back THEN closed_ns END) OVER ({SAME_ID}) AS left_ns,
-           min(CASE WHEN given_back THEN at_ns END) OVER ({SAME_ID}, stream_id) AS given_back_ns,
-           min(CASE WHEN NOT kept THEN at_ns END) OVER ({SAME_ID}) AS refused_ns
-    FROM message WHERE broker_id IS NOT NULL
-    WINDOW same_id AS ({SAME_ID} ORDER BY at_ns, stream_id, stream_offset)
-) got WHERE at_ns - before_ns <= {HORIZON_NS}"""
+WITH alike AS (
+    SELECT {', '.join(SAME_ID)}, row_number() OVER () AS id_no, min(CASE WHEN given_back THEN closed_ns END) AS left_ns,
+           min(CASE WHEN NOT kept THEN at_ns END) AS refused_ns
+    FROM message WHERE broker_id IS NOT NULL GROUP BY {', '.join(SAME_ID)} HAVING count(*) > 1
+), several AS (
+    SELECT a.id_no, a.left_ns, a.refused_ns, m.message_no, m.message_id, m.at_ns, m.first_ns, m.stream_id, m.stream_offset, m.moved_from,
+           m.given_back
+    FROM message m JOIN alike a ON {' AND '.join(f'm.{name} IS NOT DISTINCT FROM a.{name}' for name in SAME_ID)}
+), got AS (
+    SELECT *, row_number() OVER same_id AS place, lag(at_ns) OVER same_id AS before_ns, first_value(at_ns) OVER same_id AS head_ns,
+           first_value(message_no) OVER same_id AS head_no
+    FROM several WINDOW same_id AS (PARTITION BY id_no ORDER BY at_ns, stream_id, stream_offset)
+), begun AS (
+    SELECT id_no, message_id, min(place) AS place FROM got GROUP BY id_no, message_id
+), back AS (
+    SELECT id_no, stream_id, min(at_ns) AS at_ns FROM several WHERE given_back GROUP BY id_no, stream_id
+)
+SELECT g.message_no, CASE WHEN g.at_ns - g.head_ns <= {HORIZON_NS} THEN g.head_no ELSE g.message_no END AS first_no,
+       g.place > f.place OR coalesce(g.left_ns < g.first_ns, false) OR coalesce(b.at_ns < g.at_ns, false)
+       OR g.moved_from IS NOT NULL AND coalesce(g.refused_ns < g.at_ns, false) AS returned
+FROM got g JOIN begun f ON f.id_no = g.id_no AND f.message_id = g.message_id
+LEFT JOIN back b ON b.id_no = g.id_no AND b.stream_id = g.stream_id
+WHERE g.at_ns - g.before_ns <= {HORIZON_NS}"""
 """MESSAGEs that repeat an earlier one by the broker's id, and whether the broker had that one back.
 
 It had if a consumer got the whole id, or left the message unsettled before: its connection had ended, or it is the same connection; and

@@ -24,6 +24,7 @@ LOW = np.uint64(0xFFFFFFFF)
 S1, S8, S16, S24, S27, S29, S31, S32, S33, S37, S40, S47, S48, S56 = (
     np.uint64(n) for n in (1, 8, 16, 24, 27, 29, 31, 32, 33, 37, 40, 47, 48, 56)
 )
+U1, U2, U3, U4, U5, U6, U7 = (np.uint64(n) for n in range(1, 8))
 MASKED = ord("*")
 
 
@@ -49,10 +50,14 @@ def words_of(key: bytes) -> U64:
 
 @inline
 def _word(o: Octets, i: int) -> np.uint64:
-    """Eight octets as a number, the lowest first; LLVM makes one load of it."""
+    """Eight octets as a number, the lowest first.
+
+    LLVM makes one load of it, as long as the index has no sign: numba asks of another one for each octet whether it counts from the end.
+    """
+    j = np.uint64(i)
     return (
-        np.uint64(o[i]) | np.uint64(o[i + 1]) << S8 | np.uint64(o[i + 2]) << S16 | np.uint64(o[i + 3]) << S24
-        | np.uint64(o[i + 4]) << S32 | np.uint64(o[i + 5]) << S40 | np.uint64(o[i + 6]) << S48 | np.uint64(o[i + 7]) << S56
+        np.uint64(o[j]) | np.uint64(o[j + U1]) << S8 | np.uint64(o[j + U2]) << S16 | np.uint64(o[j + U3]) << S24
+        | np.uint64(o[j + U4]) << S32 | np.uint64(o[j + U5]) << S40 | np.uint64(o[j + U6]) << S48 | np.uint64(o[j + U7]) << S56
     )  # fmt: skip
 
 
@@ -126,7 +131,7 @@ def hash_of(o: Octets, begin: int, end: int, key: U64) -> np.uint64:
     if i < end:
         rest, by = np.uint64(0), np.uint64(0)
         while i < end:
-            rest |= np.uint64(o[i]) << by
+            rest |= np.uint64(o[np.uint64(i)]) << by
             by += S8
             i += 1
         h = _take(h, rest, key[k])

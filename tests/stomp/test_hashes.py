@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 import random
+import re
 
+import numba
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -11,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap import ahead
+from stompcap.kernel import BORROWING
 from stompcap.prepare.signatures import listed
 from stompcap.stomp import body_hashes, content, content_hashes
 from stompcap.stomp.content import LEFT_OUT, LEFT_OUT_PREFIXES
 from stompcap.stomp.grammar import MESSAGE, SEND, SUBSCRIBE
-from stompcap.stomp.hashes import words_of
+from stompcap.stomp.hashes import _stripes, words_of
 from stompcap.tables.schema import HEADER_MAP
 
 KEY, OTHER = bytes(range(16)), bytes(range(1, 17))
@@ -174,3 +178,12 @@ def test_send_and_message_alone_have_a_hash_of_their_content() -> None:
 
 def test_a_masked_header_does_not_count() -> None:
     assert contents([("kind", "a"), ("token", "***")], masked=True) == contents([("kind", "a")], masked=True) == contents([("kind", "a")])
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names of instructions")
+def test_a_word_is_one_load() -> None:
+    compiled = numba.njit(**BORROWING)(_stripes.py_func)  # type: ignore[attr-defined]
+    compiled(np.frombuffer(bytes(64), np.uint8), 0, 64, words_of(KEY))
+    [assembly] = compiled.inspect_asm().values()
+    assert "pinsrb" not in assembly
+    assert len(re.findall(r"movzb[lq]", assembly)) < 8
