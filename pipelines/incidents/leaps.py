@@ -44,22 +44,36 @@ _UNASKED = f"""
     FROM raw_frames r JOIN clients s ON s.stream_id = r.stream_id WHERE r.first_ns > 0 AND {_BEAT_MS} > 0
     UNION ALL SELECT stream_id, 'c2s', first_ns, NULL FROM sends WHERE receipt IS NULL AND first_ns > 0"""
 
+_PARTY = "source, client_ip, client_port, server_ip, server_port, direction, sends"
+_BEFORE = " || ".join(f"coalesce(lag(latest, {number}) OVER before, [])" for number in range(1, TIMES + 1))
+
+PAUSES_OF_PARTIES = f"""
+    SELECT {_PARTY}, subject, beat_ms, before[1] AS last_ns, before[{TIMES}] AS earlier_ns, next_ns FROM (
+        SELECT {_PARTY}, lag(subject) OVER before AS subject, greatest(beat_ms, lag(beat_ms) OVER before) AS beat_ms,
+               {_BEFORE} AS before, next_ns
+        FROM (
+            SELECT s.source, s.client_ip, s.client_port, s.server_ip, s.server_port, t.direction, t.beat_ms IS NULL AS sends,
+                   {_SECOND.format("t.ns")} AS second, min({SUBJECT}) AS subject, max(t.beat_ms) AS beat_ms,
+                   min(t.ns) AS next_ns, max(t.ns, {TIMES}) AS latest
+            FROM ({_UNASKED}) t JOIN clients s ON s.stream_id = t.stream_id WHERE EXISTS (SELECT 1 FROM holes)
+            GROUP BY ALL) seconds
+        WINDOW before AS (PARTITION BY {_PARTY} ORDER BY second)) following
+    WHERE next_ns - before[1] >= {LEAST_S * SECOND_NS}"""
+"""Times in which a party sent nothing by its own clock: between `last_ns` and `next_ns`; `earlier_ns` is the last but two before it."""
+
 LEAPS = f"""
     SELECT source, begin_ns, end_ns FROM (
-        SELECT g.source, g.begin_ns, g.end_ns, s.server_ip, t.direction, t.beat_ms IS NULL AS sends, min_by({SUBJECT}, t.ns) AS subject,
-               count_if(t.ns <= g.begin_ns) AS times, min(CASE WHEN t.ns <= g.begin_ns THEN g.begin_ns - t.ns END) AS quiet_ns,
-               min(CASE WHEN t.ns >= g.end_ns THEN t.ns - g.end_ns END) AS late_ns
-        FROM holes g JOIN ({_UNASKED}) t ON t.ns BETWEEN 2 * g.begin_ns - g.end_ns AND 2 * g.end_ns - g.begin_ns
-        JOIN clients s ON s.stream_id = t.stream_id AND s.source = g.source
-        WHERE NOT EXISTS (SELECT 1 FROM stalls z JOIN streams o ON o.stream_id = z.stream_id WHERE o.source = g.source
-                          AND z.kind IN ('zero_window', 'retransmission') AND z.begin_ns < g.end_ns AND z.end_ns > g.begin_ns)
-          AND (t.beat_ms IS NULL OR g.end_ns - g.begin_ns >= {BEATS} * 1000000 * t.beat_ms)
-        GROUP BY g.source, g.begin_ns, g.end_ns, s.client_ip, s.client_port, s.server_ip, s.server_port, t.direction, sends) parties
-    WHERE (NOT sends OR times >= {TIMES}) AND 2 * (quiet_ns + late_ns) <= end_ns - begin_ns
+        SELECT q.*, g.begin_ns, g.end_ns, g.end_ns - g.begin_ns AS long_ns
+        FROM pauses_of_parties q ASOF JOIN holes g ON g.source = q.source AND (q.last_ns + q.next_ns) // 2 >= g.begin_ns) parties
+    WHERE last_ns <= begin_ns AND next_ns >= end_ns AND 2 * (next_ns - last_ns - long_ns) <= long_ns
+      AND CASE WHEN sends THEN earlier_ns >= begin_ns - long_ns ELSE long_ns >= {BEATS} * 1000000 * beat_ms END
+      AND NOT EXISTS (SELECT 1 FROM stalls z JOIN streams o ON o.stream_id = z.stream_id WHERE o.source = parties.source
+                      AND z.kind IN ('zero_window', 'retransmission') AND z.begin_ns < parties.end_ns AND z.end_ns > parties.begin_ns)
     GROUP BY source, begin_ns, end_ns
     HAVING count(DISTINCT CASE WHEN direction = 'c2s' THEN subject ELSE server_ip END) >= {PARTIES}"""
+"""A hole that takes two thirds of a party's pause or more has the middle of that pause in it: so each pause has one hole at most."""
 
-CTES = {"holes": HOLES, "leaps": LEAPS}
+CTES = {"holes": HOLES, "pauses_of_parties": PAUSES_OF_PARTIES, "leaps": LEAPS}
 
 
 def leapt_ns(source: str, begin: str, end: str) -> str:

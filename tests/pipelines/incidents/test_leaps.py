@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pipelines.incidents.leaps import leapt_ns
 from pipelines.incidents.relations import make
@@ -101,3 +104,43 @@ def test_a_stall_while_nothing_at_all_was_captured_is_likely() -> None:
 
     assert [(one.level, one.would_change is None) for one in map(summarise, (fact(text="ack"), fact(text="silence")))] == [
         ("critical", True), ("warning", False)]
+
+
+SIDE = st.tuples(
+    st.booleans(), st.lists(st.sampled_from((1, 2, 5, 10, 30)), min_size=2, max_size=12), st.sampled_from((0, 1_000, 4_000))
+)  # fmt: skip
+"""A client: whether it sends or beats, the seconds between what it does, and the interval of its beats in milliseconds."""
+
+
+def by_definition(sides: list[tuple[str, bool, list[int], int]]) -> list[tuple[int, int]]:
+    """The leaps, each hole compared with all that each client did."""
+    every = sorted({time for _, _, times, _ in sides for time in times})
+    found = []
+    for begin, end in pairwise(every):
+        long, parties = end - begin, set()
+        for subject, sends, times, beat_ms in sides:
+            before = [time for time in times if 0 <= begin - time <= long]
+            behind = [time for time in times if 0 <= time - end <= long]
+            enough = len(before) >= 3 if sends else beat_ms and before and long >= 1.8 * beat_ms / 1000
+            if enough and behind and 2 * (begin - max(before) + min(behind) - end) <= long:
+                parties.add(subject)
+        if long >= 2 and len(parties) >= 2:
+            found.append((at(begin), at(end)))
+    return found
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(SIDE, min_size=2, max_size=4), st.lists(st.tuples(st.integers(1, 60), st.sampled_from((3, 10, 60))), max_size=3))
+def test_leaps_are_those_of_their_definition(sides: list[tuple[bool, list[int], int]], leaps: list[tuple[int, int]]) -> None:
+    """Whoever is found by the middle of a pause is found by looking at all."""
+    traffic, clients = Traffic(), []
+    for number, (sends, pauses, beat_ms) in enumerate(sides):
+        seconds = [second + sum(by for when, by in leaps if second > when) for second in accumulate(pauses)]
+        traffic.session(seconds[0], seconds[-1], f"c{number}", {"client_ip": f"10.0.0.{number}", "client_port": 9}, heartbeat_c2s_ms=beat_ms)
+        said(traffic, "c2s", "frame" if sends else "heartbeat", *seconds)
+        clients.append((f"c{number}", False, seconds, beat_ms))
+        clients += [(f"c{number}", True, seconds, 0)] if sends else []
+    tables = traffic.tables()
+    with query.opened(tables) as database:
+        make(database, tables, {"found": "SELECT begin_ns, end_ns FROM leaps ORDER BY begin_ns"})
+        assert database.sql("SELECT * FROM found").fetchall() == by_definition(clients)
