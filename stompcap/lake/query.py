@@ -7,18 +7,15 @@ Both understand the SQL alike.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, count
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from stompcap.lake import data_files, open_tables
+from stompcap.lake import data_files, duckdb_instances, open_tables
 from stompcap.lake.data_files import Files
 from stompcap.lake.finality import stored
 from stompcap.lake.paths import location
@@ -34,9 +31,6 @@ if TYPE_CHECKING:
 DRIVER_ROWS = 50_000_000
 """Rows of the tables of a query, beyond which Spark answers it."""
 
-MEMORY = "2GB"
-"""Memory that DuckDB uses before it spills intermediate results to disk."""
-
 NOT_PLAIN = ("://", "*", "?", "[")
 """Parts of a path that make DuckDB take it for a URI or a pattern; such files are read as a dataset of Arrow, which costs more."""
 
@@ -44,9 +38,7 @@ STREAMS = "streams"
 SELECTED = "selected_source"
 """The table with the name of the capture point that a query is restricted to."""
 
-_INSTANCES: dict[tuple[int, bool], DuckDBPyConnection] = {}
 _NUMBERS = count()
-_LOCK = Lock()
 
 AT_ONCE = 4  # small jobs of one Spark session are quicker side by side
 
@@ -112,23 +104,21 @@ def in_process(
 
 @contextmanager
 def opened(tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnection]:
-    """DuckDB with views of these tables, in a database of its own.
-
-    The databases of a process share an instance of DuckDB, whose start takes as long as a small query. There are two: where Arrow reads
-    a table, joins must not push their filters down into it, because Arrow does not know all of them, and that is a setting of an instance.
-    """
+    """DuckDB with views of these tables, in a database of its own."""
     import duckdb
 
     by_arrow = any(_read_by_arrow(table) for table in tables.values())
-    name = f"opened_{next(_NUMBERS)}"
-    with _instance(by_arrow).cursor() as database:
+    number = next(_NUMBERS)
+    name = f"opened_{number}"
+    with duckdb_instances.shared(number, by_arrow=by_arrow).cursor() as database:
         database.execute(f"ATTACH ':memory:' AS {name}; USE {name}")
+        duckdb_instances.keep_footers(database, _files(tables))
         try:
             for view, table in tables.items():
                 show(database, view, table)
             yield database
         except duckdb.FatalException:
-            _INSTANCES.clear()  # an instance answers nothing after an internal error
+            duckdb_instances.forget()
             raise
         finally:
             with suppress(duckdb.Error):
@@ -141,6 +131,7 @@ def beside(database: DuckDBPyConnection, tables: Mapping[str, Files | pa.Table])
     [(name,)] = database.sql("SELECT current_database()").fetchall()
     with database.cursor() as other:
         other.execute(f"USE {name}")
+        duckdb_instances.keep_footers(other, _files(tables))
         for view, table in tables.items():
             if _read_by_arrow(table):
                 show(other, view, table)  # each connection has its own
@@ -167,39 +158,20 @@ def asked_at_once(database: DuckDBPyConnection, number: int) -> Iterator[None]:
 @contextmanager
 def isolated(tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnection]:
     """DuckDB with views of these tables, in an instance of its own, whose settings the caller may change."""
-    with _start(by_arrow=True) as database:
+    with duckdb_instances.start(by_arrow=True) as database:
         for name, table in tables.items():
             show(database, name, table)
         yield database
-
-
-def _instance(by_arrow: bool) -> DuckDBPyConnection:
-    """The instance of this process; a process that was forked off another starts its own."""
-    with _LOCK:
-        key = os.getpid(), by_arrow
-        if key not in _INSTANCES:
-            _INSTANCES[key] = _start(by_arrow=by_arrow)
-        return _INSTANCES[key]
-
-
-def _start(*, by_arrow: bool) -> DuckDBPyConnection:
-    import duckdb
-
-    # by itself it spills into the working directory, which need be neither writable nor large; instances must not share a folder
-    spilled = os.path.join(tempfile.gettempdir(), f"stompcap-duckdb-{os.getpid()}-{next(_NUMBERS)}")
-    started = duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": spilled})
-    started.execute("SET GLOBAL TimeZone = 'UTC'")
-    started.execute("SET GLOBAL default_null_order = 'nulls_first_on_asc_last_on_desc'")  # as Spark has it
-    started.execute("SET GLOBAL enable_external_file_cache = false")  # what a process that lives on would keep of files that are gone
-    if by_arrow:
-        started.execute("SET GLOBAL disabled_optimizers = 'join_filter_pushdown'")
-    return started
 
 
 def differing(one: str, other: str, columns: str) -> str:
     """DuckDB's query for the rows, by some columns, that one of two tables has more often than the other."""
     either = f"SELECT {columns}, 1 AS sign FROM {one} UNION ALL SELECT {columns}, -1 AS sign FROM {other}"  # noqa: S608  our names
     return f"SELECT * EXCLUDE (sign) FROM ({either}) either GROUP BY ALL HAVING sum(sign) <> 0"  # noqa: S608
+
+
+def _files(tables: Mapping[str, Files | pa.Table]) -> int:
+    return sum(len(table.uris) for table in tables.values() if isinstance(table, Files))
 
 
 def show(database: DuckDBPyConnection, name: str, table: Files | pa.Table) -> None:

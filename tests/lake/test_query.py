@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from stompcap.lake import query
+from stompcap.lake import duckdb_instances, query
 from stompcap.lake import tables as lakes
 from stompcap.lake.finality import marked
 from stompcap.lake.paths import location
@@ -106,6 +106,28 @@ def test_a_process_that_was_forked_off_starts_duckdb_anew() -> None:
     os.waitpid(child, 0)
 
 
+def test_an_instance_keeps_footers_of_few_files_and_gives_way_to_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process that lives on keeps of files stays small, whatever their number."""
+    lake = str(tmp_path)
+    lakes.create(lake)
+    lakes.append(lake, "rules", catalogue_table(), ["unit"], "run")
+    cached = "SELECT memory_usage_bytes FROM duckdb_memory() WHERE tag = 'OBJECT_CACHE'"
+
+    def kept() -> int:
+        with query.opened({"rules": query.all_files(lake, "rules")}) as database:
+            assert database.sql("SELECT count(*) FROM rules").fetchall() > [(100,)]
+            return int(database.sql(cached).fetchall()[0][0])
+
+    monkeypatch.setattr(duckdb_instances, "OPENED", 2)
+    duckdb_instances.forget()
+    monkeypatch.setattr(duckdb_instances, "FOOTERS", 0)
+    without = kept()
+    monkeypatch.setattr(duckdb_instances, "FOOTERS", 1)
+    assert kept() > without + 5_000
+    monkeypatch.setattr(duckdb_instances, "FOOTERS", 0)
+    assert kept() == without  # by another
+
+
 def test_a_table_without_files_has_no_rows_and_a_join_with_it_none(tmp_path: Path) -> None:
     lake = str(tmp_path)
     lakes.create(lake)
@@ -142,7 +164,7 @@ def test_what_does_not_fit_into_memory_is_spilled_among_temporary_files(tmp_path
     temporary.mkdir()
     monkeypatch.chdir(working)
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    monkeypatch.setattr(query, "MEMORY", "40MB")
+    monkeypatch.setattr(duckdb_instances, "MEMORY", "40MB")
     with query.isolated({}) as database, query.isolated({}) as other:
         for one in (database, other):
             one.execute("CREATE TABLE large AS SELECT hash(number) AS a, hash(number + 1) AS b FROM range(5000000) numbers(number)")

@@ -136,7 +136,8 @@ def test_leaps_are_those_of_their_definition(sides: list[tuple[bool, list[int], 
     traffic, clients = Traffic(), []
     for number, (sends, pauses, beat_ms) in enumerate(sides):
         seconds = [second + sum(by for when, by in leaps if second > when) for second in accumulate(pauses)]
-        traffic.session(seconds[0], seconds[-1], f"c{number}", {"client_ip": f"10.0.0.{number}", "client_port": 9}, heartbeat_c2s_ms=beat_ms)
+        stream = {"client_ip": f"10.0.0.{number}", "client_port": 9}
+        traffic.session(seconds[0], seconds[-1], f"c{number}", stream, heartbeat_c2s_ms=beat_ms)
         said(traffic, "c2s", "frame" if sends else "heartbeat", *seconds)
         clients.append((f"c{number}", False, seconds, beat_ms))
         clients += [(f"c{number}", True, seconds, 0)] if sends else []
