@@ -107,6 +107,11 @@ class KeyLog:
         return any(label == SESSION for label, _ in self.secrets)
 
     @cached_property
+    def of_masters(self) -> bool:
+        """Whether there are master secrets of TLS 1.2."""
+        return any(label == MASTER for label, _ in self.secrets)
+
+    @cached_property
     def _by_digest(self) -> Mapping[bytes, bytes]:
         return {digest(random): random for random in self.randoms}
 

@@ -38,7 +38,8 @@ class Connection:
 
     client     the client's side, or NOBODY
     digests    of the client's hellos, renegotiations included: the digest of the random
-    own        the random of the first, where the key log may have its secret by the id of the session alone
+    own        the random of the first, where the key log may have its secret by another name: that of the session, or of the connection
+               that it resumes
     session, echoed   the id of a session that the client offers, and the one that the server answers
     hellos     of the server's hellos: suite, whether MACs cover what is encrypted, and the random
     early      whether the server accepted early data
@@ -86,7 +87,8 @@ class Connection:
             self.digests.append(mine)
         if len(self.digests) == 1:
             self.session, self.server_name, self.offered = hello.session, hello.server_name, hello.alpn
-            self.own = hello.random if self.keys.of_sessions else b""
+            elsewhere = self.keys.of_sessions or (self.keys.of_masters and not self.keys.has(hello.random))
+            self.own = hello.random if elsewhere else b""
             if not self.hellos:
                 self.version = self.version or -hello.version
             if not hello.early_data:
@@ -103,6 +105,8 @@ class Connection:
             self.extended_master_secret = int(hello.extended_master_secret)
             self.resumed, self.echoed = int(hello.psk), hello.session
             self.alpn = self.alpn or next(iter(hello.alpn), None)
+            if not self.goes_on and not self.keys.of_sessions:
+                self.own = b""
 
     @property
     def is_1_3(self) -> bool:
@@ -142,7 +146,12 @@ class Connection:
         """Whether the key log may have secrets of it although a hello was lost, or names another random than the log."""
         if not self.keys or self.version not in (0, -TLS_1_3, -TLS_1_2, TLS_1_2, TLS_1_3):
             return False
-        return not self.hellos if self.random else not self.digests or bool(self.ech)
+        return not self.hellos if self.random else not self.digests or bool(self.ech) or self.takes_over
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether it has the master secret of a connection that it resumes, by whose random alone some libraries log it: NSS, Go."""
+        return self.version == TLS_1_2 and len(self.hellos) == 1 and bool(self.own) and self.goes_on
 
     def opener(self, side: int, phase: int) -> Opener | None:
         """The keys of a side in a phase; None where the key log does not have them, or this does not read the suite."""
@@ -165,14 +174,15 @@ class Connection:
         return None if random is None else self.opener_1_2(random, int(side != self.client), phase)
 
     def opener_1_2(self, random: bytes, role: int, phase: int = 1) -> Opener | None:
-        """The keys of the client (role 0) or server in TLS 1.2, were this the client's random."""
+        """The keys of the client (role 0) or server in TLS 1.2, were the master secret that of this client's random."""
         code, encrypt_then_mac, server = self.hellos[phase - 1]
         suite, master = SUITES_1_2.get(code), self.keys.secret(MASTER, random)
         if master is None and phase == 1 and random == self.own:
             master = self._of_session
         if suite is None or master is None:
             return None
-        return openers_1_2(suite, master, random, server, encrypt_then_mac=bool(encrypt_then_mac))[role]
+        own = self.own if phase == 1 and self.own else random
+        return openers_1_2(suite, master, own, server, encrypt_then_mac=bool(encrypt_then_mac))[role]
 
     def guesses(self, side: int, phases: tuple[int, ...]) -> Iterator[tuple[bytes, int, int, int, Opener]]:
         """Keys that may be those of a side, where no hello told: the random, the client's side, the suite, the phase, the keys."""

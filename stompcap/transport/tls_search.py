@@ -105,8 +105,8 @@ class Searching(Carrying):
             found = self._tried(opener, head, body, low + further, min(high + further, low + further + MOST_TRIES - self.tried))
             if found:
                 return phase, *found, opener
-        if not connection.may_guess() or self.tried > MOST_GUESSES:
-            return None
+        if not connection.may_guess() or self.tried > MOST_GUESSES or (self.failed and connection.takes_over):
+            return None  # all is known of one that takes over but the secret: its first record tells
         keys = list(connection.guesses(self.side, (HANDSHAKE, APPLICATION)))
         each = min(most, max(MOST_GUESSES // (len(keys) or 1), NEAR))
         for random, client, suite, phase, opener in keys:

@@ -198,6 +198,21 @@ def test_a_resumed_session_is_said_to_be_one_and_read(options, tmp_path):
     assert reader.connection.goes_on
 
 
+@pytest.mark.parametrize("options", ["-tls1_2", "-tls1_2 -no_ticket -cipher ECDHE-RSA-AES128-SHA"])
+def test_a_resumed_session_has_the_secret_of_the_one_before(options, tmp_path):
+    """NSS and Go write no line of their own for it; a log of others leaves it closed."""
+    session, keys = str(tmp_path / "session.pem"), tmp_path / "keys.log"
+    with serving("-cipher", "ALL") as port:
+        talk(port, keys, [*options.split(), "-sess_out", session], WORDS)
+        before = KeyLog.of(keys.read_bytes())
+        relay = talk(port, keys, [*options.split(), "-sess_in", session], WORDS)
+    others = {("CLIENT_RANDOM", bytes([number]) * 32): bytes([number]) * 48 for number in range(9)}
+    for log, given in ((before, PLAIN), (KeyLog(others | before.secrets), PLAIN), (KeyLog(others), b"")):
+        reader = read(relay, log)
+        assert reader.connection.goes_on
+        assert octets(reader) == given
+
+
 @pytest.mark.parametrize("options", ["-tls1_2", "-tls1_2 -cipher ECDHE-RSA-AES128-SHA"])
 def test_the_id_of_a_session_names_its_secret_too(options, tmp_path):
     """As older tools write it; in pieces too."""

@@ -3,7 +3,7 @@
 Each mark is a product, a trait of the session (`products.traits`), a pattern that the trait's text has, and a weight. A product
 is believed from GOOD on, if the next one is LEAD behind; AGAINST outweighs all that may speak for it. Sources: the projects' own code
 and recordings of RabbitMQ 3.10, ActiveMQ 5.17, Artemis 2.42, stomp.py 9, stompjs 7.1, go-stomp 3.1, vert.x 4.5 and stompest 2.3
-(`data/`); CoilMQ, Spring, stomp-php and the Ruby gem by their code alone.
+(`data/`); CoilMQ, Spring, stompman, stomp-php and the Ruby gem by their code alone.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ SERVER_NAMES = {  # name in the server header, lower case: the name in the table
 
 AGENTS = {  # the name in the tables: how a user-agent begins, or a part of it that names a library; browsers name none
     "stomp.py": r"(?i)\bstomp\.py\b",
+    "stompman": r"(?i)\bstompman\b",
     "stompest": r"(?i)\bstompest\b",
     "stompjs": r"(?i)\bstomp-?js\b|\bstomp\.js\b",
     "go-stomp": r"(?i)\bgo-stomp\b",
@@ -79,6 +80,17 @@ CLIENTS = (
     Mark("stomp.py", "send", r"^sized sorted ", 2),
     Mark("stomp.py", "send", r"mixed ", AGAINST),
     Mark("stomp.py", "disconnect", UUID, 2),
+    # sorts as well, connects by CONNECT and offers 1.2 alone, calls each subscription by a UUID
+    Mark("stompman", "connect", r"^sorted accept-version,heart-beat,host,login,passcode$", 2),
+    Mark("stompman", "connect", r"^mixed ", AGAINST),
+    Mark("stompman", "offer", r"^CONNECT 1\.2$", 1),
+    Mark("stompman", "offer", r"^STOMP |,|1\.[01]$|^CONNECT $", AGAINST),
+    Mark("stompman", "subscribe", r"^sorted ", 1),
+    Mark("stompman", "subscribe", r"^mixed ", AGAINST),
+    Mark("stompman", "subscription", UUID, 3),
+    Mark("stompman", "send", r"^sized sorted ", 1),
+    Mark("stompman", "send", r"mixed ", AGAINST),
+    Mark("stompman", "disconnect", UUID, 1),
     # sorts as well, offers all versions up to its own, has a host even where none is given; a content-length only where it is asked for
     Mark("stompest", "connect", r"^sorted ", 2),
     Mark("stompest", "connect", r"^mixed ", AGAINST),

@@ -65,6 +65,15 @@ BY_CODE = [
     ("> CONNECT host:h heart-beat:60000,60000 accept-version:1.0,1.1,1.2", "go-stomp"),
     ("> CONNECT heart-beat:60000,60000 accept-version:1.0,1.1,1.2", None),
     ("> CONNECT login:a passcode:b host:h accept-version:1.1,1.2 heart-beat:1,1", None),
+    # stompman 3.16; stomp.py writes all this too where it is told to connect by CONNECT, but calls no subscription so by itself
+    (f"> CONNECT accept-version:1.2 heart-beat:1000,1000 host:h login:a passcode:b\n> SUBSCRIBE ack:client destination:/q id:{UUID}",
+     "stompman"),
+    (f"> CONNECT accept-version:1.2 heart-beat:1000,1000 host:h login:a passcode:b\n> SUBSCRIBE ack:client destination:/q id:{UUID}\n"
+     f"> SEND content-length:2 destination:/q | hi\n> DISCONNECT receipt:{UUID}", "stompman"),
+    ("> CONNECT accept-version:1.2 heart-beat:1000,1000 host:h login:a passcode:b\n> SEND content-length:2 destination:/q | hi\n"
+     f"> DISCONNECT receipt:{UUID}", None),
+    (f"> STOMP accept-version:1.2 heart-beat:1000,1000 host:h login:a passcode:b\n> SUBSCRIBE ack:client destination:/q id:{UUID}",
+     "stomp.py"),
     # stompest 2.3 names a host even where it knows none; vert.x and others write the same lines with one
     ('> CONNECT accept-version:1.0,1.1,1.2 "host:" login:a passcode:b', "stompest"),
     ('> CONNECT accept-version:1.0,1.1 heart-beat:1,1 "host:" login:a passcode:b', "stompest"),
