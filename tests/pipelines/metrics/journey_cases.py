@@ -95,8 +95,7 @@ class Traffic:
         place = self._place(by)
         row = {"stream_id": by, "stream_offset": place, "first_ns": self.at(at), "destination": f"/{of}", "destination_name": of,
                "subscription": "0", "message_id": f"{by}-{place}", "redelivered": False, "status": "settled", "settlement": "ack",
-               "body_octets": 10, "content_hash": body,
-               "body_hash": body}  # fmt: skip
+               "moved_from": None, "body_octets": 10, "content_hash": body, "body_hash": body}  # fmt: skip
         self.rows["deliveries"].append(row | columns)
         return self
 

@@ -19,8 +19,8 @@ def joined(tables: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, int], tup
     early = {row["stream_id"]: -1 if row["syn_seen"] or row["synack_seen"] else row["first_ns"] + H for row in tables["streams"]}
     lanes = defaultdict[tuple[Any, ...], list[dict[str, Any]]](list)
     for row in sorted(tables["deliveries"], key=lambda row: (row["first_ns"], row["stream_id"], row["stream_offset"])):
-        topic = row["destination_name"].startswith("topic/")
-        lanes[row["destination_name"], row["content_hash"], row["stream_id"] if topic else None].append(row)
+        name = row["moved_from"] or row["destination_name"]
+        lanes[name, row["content_hash"], row["stream_id"] if name.startswith("topic/") else None].append(row)
     doubted = set[tuple[str, int]]()
     for (name, body, _), rows in lanes.items():
         offers = sorted((row for row in sends if (row["destination_name"], row["content_hash"]) == (name, body)),
@@ -32,7 +32,7 @@ def joined(tables: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, int], tup
             earlier = ids[number] if by_id else []
             if earlier and row["first_ns"] - earlier[-1]["first_ns"] <= H:
                 heads[key(row)] = [key(earlier[0])] if row["first_ns"] - earlier[0]["first_ns"] <= H else []
-            elif row["redelivered"] and not by_id:
+            elif row["moved_from"] or (row["redelivered"] and not by_id):
                 marked.append(row)
             else:
                 counted.append(row)

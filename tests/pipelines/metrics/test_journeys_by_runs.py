@@ -164,6 +164,19 @@ def test_what_was_forgotten_on_one_side_leaves_the_other_without_it(empty: Path,
     assert [(row["joined_by"], row["send_stream_id"]) for row in held(lake)] == [("none", None)]
 
 
+def test_an_ack_that_comes_later_tells_whether_a_dead_letter_is_a_redelivery(empty: Path, tmp_path: Path) -> None:
+    lake, traffic = str(tmp_path), Traffic().send(0).got(5, status="open", settlement=None)
+    start(empty, lake)
+    bring(lake, traffic.got(60, by="d", of="queue/dead", moved_from="queue/a"))
+    refresh(lake)
+    assert [row["redelivery"] for row in held(lake)].count(True) == 1
+    traffic.rows["deliveries"][0] |= {"status": "settled", "settlement": "ack"}
+    bring(lake, traffic)
+    refresh(lake)
+    assert not any(row["redelivery"] for row in held(lake))
+    assert held(lake) == computed(lake)
+
+
 @pytest.mark.parametrize("captured", slow_behind(1, ["cut within a frame", "whole", "while others wait"]))
 def test_contents_that_did_not_change_are_not_computed_again(
     captured: str, empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

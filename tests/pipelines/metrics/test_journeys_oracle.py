@@ -16,7 +16,8 @@ times = st.one_of(st.integers(0, 40).map(lambda slot: slot * 600), st.integers(0
 bodies, names, pairs = st.sampled_from([1, 1, 1, 2]), st.sampled_from(["queue/a", "topic/a", "x"]), st.sampled_from("cd")
 sends = st.tuples(st.just("send"), times, bodies, names, st.sampled_from("pq"), st.sampled_from([None, None, "aborted"]), st.booleans())
 gots = st.tuples(st.just("got"), times, bodies, names, pairs, st.sampled_from([False, False, True]), st.integers(0, 3),
-                 st.sampled_from(["settled", "unsettled"]))
+                 st.sampled_from([("settled", "ack"), ("settled", "nack"), ("unsettled", None)]),
+                 st.sampled_from([None, None, None, "queue/a", "topic/a"]))
 holes = st.tuples(st.just("hole"), times, st.sampled_from([59, 60]))
 since_before = st.sets(st.sampled_from("pqcd"), max_size=2)
 happened = st.lists(st.one_of(sends, gots, sends, gots, gots, sends, holes), max_size=14)
@@ -34,8 +35,9 @@ def traffic_of(broker: str, events: list[Any], midstream: Iterable[str] = ()) ->
             more = {"effective_ns": None} if outcome else {}
             traffic.send(at, body, by, name, transaction_outcome=outcome, own_id=distinct and body == 2, **more)
         elif what == "got":
-            body, name, by, redelivered, message_id, status = rest
-            traffic.got(at, body, by, name, redelivered=redelivered, message_id=f"{ord(by)},{message_id}", status=status)
+            body, name, by, redelivered, message_id, (status, settlement), moved = rest
+            how = {"status": status, "settlement": settlement, "moved_from": moved}
+            traffic.got(at, body, by, name, redelivered=redelivered, message_id=f"{ord(by)},{message_id}", **how)
         else:
             traffic.hole(second, rest[0], of=f"h{second}-{rest[0]}")  # rows of a connection change together
     return traffic
