@@ -168,20 +168,20 @@ GROUP BY source, destination_name, subscribers ORDER BY subscribers DESC, source
 -- For how long was a destination silent at most, while SENDs came?
 SELECT source, destination_name, max(pause_us) AS longest_us
 FROM (
-    SELECT source, destination_name, (at_ns - lag(at_ns) OVER messages) / 1000 AS pause_us, sends - lag(sends) OVER messages AS meanwhile
+    SELECT source, destination_name, (at_ns - lag(at_ns) OVER messages) / 1000 AS pause_us, is_behind_send
     FROM (
-        SELECT source, destination_name, at_ns, is_message, sum(1 - is_message) OVER (PARTITION BY source, destination_name ORDER BY at_ns)
-               AS sends
+        SELECT source, destination_name, at_ns, is_message, lag(is_message) OVER either = 0 AS is_behind_send
         FROM (
             SELECT p.source, d.destination_name, d.first_ns AS at_ns, 1 AS is_message
             FROM deliveries d JOIN streams p ON p.stream_id = d.stream_id
             UNION ALL
             SELECT p.source, s.destination_name, s.effective_ns AS at_ns, 0 AS is_message
             FROM sends s JOIN streams p ON p.stream_id = s.stream_id WHERE s.effective_ns IS NOT NULL
-        ) events
-    ) counted WHERE is_message = 1
+        ) events WINDOW either AS (PARTITION BY source, destination_name ORDER BY at_ns, is_message)
+    ) marked WHERE is_message = 1
     WINDOW messages AS (PARTITION BY source, destination_name ORDER BY at_ns)
-) pauses WHERE meanwhile > 0 GROUP BY source, destination_name ORDER BY longest_us DESC, source, destination_name LIMIT 5;
+) pauses WHERE is_behind_send AND pause_us IS NOT NULL
+GROUP BY source, destination_name ORDER BY longest_us DESC, source, destination_name LIMIT 5;
 
 -- # Operators ask why it ended
 
