@@ -86,17 +86,26 @@ def stream_rows(
 
 
 def _asked_by(s: Streams, which: I64, client: I8, summaries: Mapping[int, Sequence[Summary]]) -> pa.Array:
-    """Who sent the first Close of WebSocket, before TCP was closed: the server closes TCP behind it whoever asked (RFC 6455, 7.1.1).
+    """Who asked for the end, by the first Close of WebSocket or close_notify of TLS, whichever is next to STOMP, before TCP was closed.
 
-    Null where the clocks of the directions differ: one that comes behind a FIN of the other side ended nothing.
+    The other side answers, and either closes TCP behind it: that of WebSocket is closed by the server (RFC 6455, 7.1.1; RFC 8446, 6.1).
     """
-    sides: list[str | None] = []
-    for stream in which.tolist():
-        closes = [one for one in summaries.get(stream, ()) if one.closed_ns >= 0]
-        compared = s.clock_min_ns[stream] <= 0 <= s.clock_max_ns[stream]
-        ended = bool(closes) and compared and closes[0].closed_ns <= s.close_ns[stream]
-        sides.append(words.SIDES[closes[0].closed_by ^ int(client[stream])] if ended else None)
-    return pa.array(sides, pa.string())
+    found = dict[int, str]()
+    for stream, layers in summaries.items():
+        ends = [one for one in layers if one.kind in ("tls", "websocket")]
+        if ends and _ended(s, stream, ends[-1]):
+            found[stream] = words.SIDES[ends[-1].closed_by ^ int(client[stream])]
+    return pa.array([found.get(stream) for stream in which.tolist()], pa.string())
+
+
+def _ended(s: Streams, stream: int, layer: Summary) -> bool:
+    """Whether a layer was closed before TCP was. By times that is not known where the clocks of the directions differ."""
+    if s.close_ns[stream] < 0:
+        return False
+    if layer.closed_order >= 0:
+        return all(order < 0 or layer.closed_order <= order for order in s.sides.close_order[stream].tolist())
+    compared = s.clock_min_ns[stream] <= 0 <= s.clock_max_ns[stream]
+    return bool(layer.closed_ns >= 0 and compared and layer.closed_ns <= s.close_ns[stream])
 
 
 def _round_trips(s: Streams, which: I64) -> dict[str, pa.Array]:

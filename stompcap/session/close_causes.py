@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.codes import CLIENT, CLOSE_OPEN, CLOSE_RST, OUTCOME_CONNECTED, OUTCOME_REFUSED, SERVER
+from stompcap.codes import CLIENT, CLOSE_OPEN, CLOSE_RST, OUTCOME_CONNECTED, OUTCOME_REFUSED, SERVER, TRANSPORT_TLS
 from stompcap.columns import I64, Bools, worded
 from stompcap.session import counters
 from stompcap.session.clocks import LAST, Clocks
@@ -165,8 +165,9 @@ def _closes(facts: SessionFacts) -> pa.Array:
 
 
 def _asks(facts: SessionFacts) -> pa.Array:
-    """The same behind `Close of the client; `, where a Close of WebSocket asked for it."""
-    asked = _joined("Close of ", worded(facts.asked_by, ("the client", "the server")), "; ", _closes(facts))
+    """The same behind `Close of the client; `, where a Close of WebSocket asked for it, or close_notify of TLS."""
+    what = worded((facts.transport == TRANSPORT_TLS).astype(np.int64), ("Close of ", "close_notify of "))
+    asked = _joined(what, worded(facts.asked_by, ("the client", "the server")), "; ", _closes(facts))
     return pc.coalesce(asked, _closes(facts))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stompcap.codes import TRANSPORT_TLS, TRANSPORT_WSS
 from stompcap.columns import I64, Bools
 
 # states, just before a frame, of the subscription, transaction or receipt that it names
@@ -38,13 +39,13 @@ class SessionFacts:
     gaps           per side: gaps so far, the missing beginning apart
     close_kind     what came first of FIN and RST: index in words.CLOSE_KINDS: 0 fin, 1 rst, 2 open
     closed_by      who sent it: 0 client, 1 server, 2 both; -1 while open, or where that is not known
-    asked_by       who sent the first Close of WebSocket before that: 0 client, 1 server; -1 where nobody did
+    asked_by       who sent the first Close of WebSocket or close_notify of TLS before that: 0 client, 1 server; -1 where nobody did
     closed_ns      the time of that FIN or RST; -1 while open
     reset_by       the side whose RST came before both sides had sent a FIN; -1 if there was none
     reset_ns       the time of that RST; -1 if there was none
     opened_ns      the stream's first captured packet
     last_ns        the stream's last captured packet
-    encrypted      the stream came out of TLS
+    transport      what carries it: index in words.TRANSPORTS
     end_ns         per side: the time of its FIN or of an RST, else of the stream's last captured packet
     shut           per side: `end_ns` is the time of a FIN or an RST
     fin            per side: its FIN was captured
@@ -65,7 +66,7 @@ class SessionFacts:
     reset_ns: I64
     opened_ns: I64
     last_ns: I64
-    encrypted: Bools
+    transport: I64
     end_ns: I64
     shut: Bools
     fin: Bools
@@ -76,9 +77,14 @@ class SessionFacts:
 
     @property
     def ended_by(self) -> I64:
-        """Who ended the connection: who asked for it in WebSocket, where TCP is closed by the server anyhow; else who closed TCP."""
+        """Who ended the connection: who asked for it by WebSocket or TLS, whoever closed TCP behind that; else who closed TCP."""
         found: I64 = np.where(self.asked_by >= 0, self.asked_by, self.closed_by)
         return found
+
+    @property
+    def encrypted(self) -> Bools:
+        """Whether it came out of TLS."""
+        return np.isin(self.transport, (TRANSPORT_TLS, TRANSPORT_WSS))
 
     def missing(self, side: int) -> Bools:
         """Per session: that side has a gap other than a missing beginning."""

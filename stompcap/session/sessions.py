@@ -70,7 +70,7 @@ def _resets(streams: pa.Table, close_kind: I64, closed_by: I64) -> I64:
 
 
 def _asked(streams: pa.Table) -> I64:
-    """Who sent the first Close of WebSocket; -1 where nobody did, or a lake of an older version does not say."""
+    """Who sent the first Close of WebSocket or close_notify of TLS; -1 where nobody did, or a lake of an older version does not say."""
     there = "asked_by" in streams.column_names
     return coded(streams.column("asked_by"), words.SIDES) if there else np.full(streams.num_rows, -1, np.int64)
 
@@ -98,7 +98,7 @@ def survey(dialogue: Dialogue, counted: Records, gaps: Gaps, version: I64) -> Se
         reset_ns=np.where(reset_by >= 0, reset, -1),
         opened_ns=integers(streams.column("first_ns")),
         last_ns=last,
-        encrypted=np.asarray(pc.is_in(flat(streams.column("transport")), value_set=pa.array(["tls", "wss"]))),
+        transport=coded(streams.column("transport"), words.TRANSPORTS),
         end_ns=np.where(ends < 0, last[:, None], ends),
         shut=(ends >= 0) if dated else np.repeat(close_kind != CLOSE_OPEN, 2).reshape(-1, 2),
         fin=np.stack([truth(pc.match_substring(flat(streams.column("history")), letter)) for letter in "Ff"], axis=1),

@@ -117,8 +117,8 @@ STREAMS = Table(
         text("history", "History in Zeek's letters, with u for urgent octets; upper case is the client's"),
         text("close_kind", "By what it was closed: the first FIN or RST", *words.CLOSE_KINDS, nullable=False),
         text("closed_by", "Side of that first FIN or RST; null while open, or where an earlier one may have been lost", *words.CLOSERS),
-        text("asked_by", "Side that sent the first Close of WebSocket, if before that: it ended the connection, whoever closed TCP "
-             "behind it; null where there is none", *words.SIDES),
+        text("asked_by", "Side that sent the first Close of WebSocket or close_notify of TLS, if before that: it ended the connection, "
+             "whoever closed TCP behind it; null where there is none", *words.SIDES),
         big("fin_ns_c2s", "Time of the client's first FIN"),
         big("fin_ns_s2c", "Time of the server's first FIN"),
         big("close_order_c2s", "The last wire_order before the client's first FIN or RST"),

@@ -43,6 +43,7 @@ class Summary:
     origin      who opened the connection, if it says so
     checks      how its sides keep to its specification
     closed_ns   when `closed_by` sent its Close of WebSocket; -1 for none
+    closed_order  where its close_notify of TLS stands in wire order; -1 for none
     """
 
     kind: str
@@ -56,6 +57,7 @@ class Summary:
     origin: Origin | None = None
     checks: tuple[Check, ...] = ()
     closed_ns: int = -1
+    closed_order: int = -1
 
 
 def origin_of(summaries: Sequence[Summary]) -> Origin | None:

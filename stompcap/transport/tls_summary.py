@@ -32,11 +32,12 @@ def summary(kept: Arrays) -> Summary:
     }  # fmt: skip
     checks = tuple(_close_notify(side, fatal is not None) for side in sides if side.opened or side.closed)
     closed = [side for side in sides if side.closed_order]
-    closer = min(closed, key=lambda side: side.closed_order).side if closed else NOBODY
+    first = min(closed, key=lambda side: side.closed_order) if closed else None
+    closer, order = (first.side, first.closed_order - 1) if first else (NOBODY, -1)
     if connection.unwalked:
-        return Summary("tls", status, reason, columns, closed_by=closer)
+        return Summary("tls", status, reason, columns, closed_by=closer, closed_order=order)
     units, octets, lost = zip(*((side.opened + side.cleared, side.offset + side.hidden, side.unopened) for side in sides), strict=True)
-    return Summary("tls", status, reason, columns, units, octets, lost, closer, checks=checks)
+    return Summary("tls", status, reason, columns, units, octets, lost, closer, checks=checks, closed_order=order)
 
 
 def _close_notify(side: Side, fatal: bool) -> Check:

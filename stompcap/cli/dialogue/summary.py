@@ -49,9 +49,10 @@ def figures(dialogue: Dialogue) -> dict[str, Any]:
 
 
 def _ends(dialogue: Dialogue) -> str:
-    """What ended a session: `FIN`, or the Close of WebSocket that asked for it."""
-    asked = dialogue.stream.get("asked_by") and dialogue.session["end_kind"] != "disconnect"
-    return "WebSocket close" if asked else dialogue.session["end_kind"].upper()
+    """What ended a session: `FIN`, or the Close of WebSocket or close_notify of TLS that asked for it."""
+    if not dialogue.stream.get("asked_by") or dialogue.session["end_kind"] == "disconnect":
+        return str(dialogue.session["end_kind"].upper())
+    return "close_notify" if dialogue.stream["transport"] == "tls" else "WebSocket close"
 
 
 def summary(dialogue: Dialogue) -> Iterator[str]:
