@@ -11,6 +11,7 @@ from stompcap.cli.dialogue.summary import summary
 from stompcap.options import Options
 from tests.capture.packaging import pcap
 from tests.e2e.pure import tables_of
+from tests.e2e.runs import Lake
 from tests.tcp.wire import START_NS, Wire
 from tests.transport.tls_traffic import Pair
 
@@ -63,3 +64,15 @@ def test_who_sends_the_first_close_notify_ends_the_session(who: str, suite: str,
     [shown] = dialogues(tables, {})
     first = next(iter(summary(shown)))
     assert first.startswith(f"ended by {'close_notify' if asked else 'FIN'} of the {by} after " if by else "open at the end")
+
+
+@pytest.mark.parametrize("behind", [1, 2, 3], ids="{} packets in the last run".format)
+def test_it_is_known_in_later_runs(behind: int, tmp_path: Path) -> None:
+    ends, asked, by = CLOSES["the server, behind which the client closes TCP"]
+    log = str(tmp_path / "keys.log")
+    frames = wire(ends, log, "1.3 AES-256-GCM").frames
+    lake = Lake(Options(keylog=(log,)))
+    for number, some in enumerate((frames[:-behind], frames[-behind:])):
+        lake.run([str(pcap(tmp_path / f"{number}.pcap", some, nano=True))])
+    [stream], [session] = lake.table("streams").to_pylist(), lake.table("sessions").to_pylist()
+    assert (stream["asked_by"], session["ended_by"]) == (asked, by)
