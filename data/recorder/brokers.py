@@ -117,11 +117,11 @@ class RabbitMQ(Broker):
             "log.console = true\nlog.console.level = info\nlog.file = false\n"
         )
         (home / "enabled_plugins").write_text(f"[{self.plugins}].\n")
-        mapper = "43690"
+        mapper, nodes = "14369", "14370"  # below those that the kernel gives to clients
         env = {
             "HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8",
             "ERL_EPMD_ADDRESS": "127.0.0.1", "ERL_EPMD_PORT": mapper,
-            "RABBITMQ_NODENAME": "stompcap-recorder@localhost", "RABBITMQ_DIST_PORT": "43691",
+            "RABBITMQ_NODENAME": "stompcap-recorder@localhost", "RABBITMQ_DIST_PORT": nodes,
             "RABBITMQ_CONFIG_FILE": str(home / "rabbitmq.conf"), "RABBITMQ_ADVANCED_CONFIG_FILE": str(home / "advanced.config"),
             "RABBITMQ_MNESIA_BASE": str(home / "mnesia"),
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(home / "enabled_plugins"), "RABBITMQ_LOG_BASE": str(home),
