@@ -45,7 +45,7 @@ class SessionFacts:
     reset_ns       the time of that RST; -1 if there was none
     opened_ns      the stream's first captured packet
     last_ns        the stream's last captured packet
-    transport      what carries it: index in words.TRANSPORTS
+    transport      what carries it, as stompcap.codes numbers them
     end_ns         per side: the time of its FIN or of an RST, else of the stream's last captured packet
     shut           per side: `end_ns` is the time of a FIN or an RST
     fin            per side: its FIN was captured
