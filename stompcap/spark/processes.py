@@ -43,6 +43,7 @@ def bound() -> Callable[[], None]:
 
 def _bind(parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # were it ignored here, it would be there too, and nothing would end it
     if prctl := _prctl():
         prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != parent:  # it ended before it was asked

@@ -58,6 +58,14 @@ def test_one_that_has_not_begun_yet_is_not_waited_for() -> None:
     assert time.monotonic() - began < 5
 
 
+def test_it_is_ended_although_this_process_ignores_the_signal() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        assert shell("sleep 60").end(30) == -signal.SIGTERM
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def test_one_that_does_not_end_is_ended_by_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "FORCED_S", 0.2)
     jvm = shell("trap '' TERM; while true; do sleep 0.05; done")
