@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -60,9 +61,12 @@ def refuse(broker: str, address: str) -> list[tuple[bytes, int]]:
 def test_a_dead_letter_comes_of_the_send_that_was_refused(name: str, tmp_path: Path) -> None:
     try:
         ensure([name])
-    except MissingNeedError as error:
-        pytest.skip(str(error))
-    broker, path, lake = BROKERS[name](tmp_path / name, Path.home() / ".cache" / "stompcap"), tmp_path / "dead.pcap", tmp_path / "lake"
+    except MissingNeedError as missing:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(missing))
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "stompcap"
+    broker, path, lake = BROKERS[name](tmp_path / name, cache), tmp_path / "dead.pcap", tmp_path / "lake"
     with broker.running([user_for(f"{name}-dead-letters")]), Sniffer(path, broker.address, (PORT,), "micro", tmp_path / "tcpdump.log"):
         sent = refuse(name, broker.address)
         time.sleep(0.2)
