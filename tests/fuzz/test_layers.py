@@ -48,8 +48,11 @@ def alike(layer, pieces, dice: random.Random, **how):
 
 
 def told(layer, kept):
-    """What a layer comes to; where text is found to be no UTF-8 depends on its pieces."""
-    return [(replace(one, checks=()), [(of.what, of.side, of.outcome) for of in one.checks]) for one in layer.summaries(kept)]
+    """What a layer comes to; where text is found to be no UTF-8 depends on its pieces.
+
+    So does where a close_notify stands that was held for the other side's hello: of an earlier step it is known that it came before.
+    """
+    return [(replace(one, checks=(), closed_order=-1), [(of.what, of.side, of.outcome) for of in one.checks]) for one in layer.summaries(kept)]
 
 
 def assert_said(parts, said: bytes) -> None:
