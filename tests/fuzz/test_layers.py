@@ -52,7 +52,8 @@ def told(layer, kept):
 
     So does where a close_notify stands that was held for the other side's hello: of an earlier step it is known that it came before.
     """
-    return [(replace(one, checks=(), closed_order=-1), [(of.what, of.side, of.outcome) for of in one.checks]) for one in layer.summaries(kept)]
+    found = layer.summaries(kept)
+    return [(replace(one, checks=(), closed_order=-1), [(of.what, of.side, of.outcome) for of in one.checks]) for one in found]
 
 
 def assert_said(parts, said: bytes) -> None:
