@@ -14,6 +14,7 @@ import pyarrow as pa
 from stompcap import tcp
 from stompcap.assembly.batch import StreamRows
 from stompcap.assembly.parts import Part
+from stompcap.assembly.prefetch import prefetched
 from stompcap.assembly.resume.open_flows import OpenFlows, flow_numbers
 from stompcap.assembly.stateful_flows import StatefulFlows
 from stompcap.assembly.task import Task
@@ -46,7 +47,7 @@ class Assembly(Task):
     def flow(self, segments: Iterable[pa.Table]) -> Iterator[Part]:
         """The rows of one flow, given as tables of SEGMENTS in wire order; a block of its packets is held at a time."""
         flows = StatefulFlows(self)
-        yield from flows.feed(map(self.points.marked, segments))
+        yield from prefetched(flows.feed(map(self.points.marked, segments)))
         yield from flows.end()
 
     def _large(self, flows: pa.Table) -> Iterator[tuple[int, int]]:
@@ -75,8 +76,8 @@ class Assembly(Task):
             wanted &= ~going_on.large
             for first, end in going_on.large_flows:
                 yield from stateful.take(flows.slice(first, end - first))
-        for window in windows(found.carried, found.is_stomp & wanted, self.window, names=self.names):
-            yield from rows.parts(window)
+        some = windows(found.carried, found.is_stomp & wanted, self.window, names=self.names)
+        yield from prefetched(part for window in some for part in rows.parts(window))
         others = np.flatnonzero(~found.is_stomp & wanted)
         if others.size:
             yield rows.others(others)
@@ -97,7 +98,7 @@ class _Group:
             yield from self.end()
             self._flows, self._packets = StatefulFlows(self._task), 0
         self._packets += flow.num_rows
-        yield from self._flows.feed([flow])
+        yield from prefetched(self._flows.feed([flow]))
 
     def end(self) -> Iterator[Part]:
         """All other rows of the flows taken in."""

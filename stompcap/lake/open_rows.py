@@ -24,6 +24,8 @@ from stompcap.lake.table_writer import TableWriter
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from deltalake import DeltaTable
 
     from stompcap.lake.data_files import File
@@ -126,8 +128,8 @@ class _FilesOf:
 class OpenWriter:
     """Collects rows of open streams of a table into files: some at once where many rows come together, and one for the rest."""
 
-    def __init__(self, lake: str, table: str, prefix: str) -> None:
-        self._new = partial(TableWriter, lake, table, prefix)
+    def __init__(self, lake: str, table: str, prefix: str, thread: Executor | None = None) -> None:
+        self._new = partial(TableWriter, lake, table, prefix, thread)
         self._rest, self._octets, self._files = self._new(), 0, list[DataFile | None]()
 
     def write(self, rows: pa.Table) -> None:

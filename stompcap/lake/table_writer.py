@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import uuid
+from concurrent.futures import Executor, Future
 from typing import Any
 
 import pyarrow as pa
@@ -41,9 +42,12 @@ PART = "part-"
 
 
 class TableWriter:
-    """Collects rows of one table into one Parquet file, whose name may have a prefix; makes no file where no row came."""
+    """Collects rows of one table into one Parquet file, whose name may have a prefix; makes no file where no row came.
 
-    def __init__(self, lake: str, table: str, prefix: str = "") -> None:
+    Rows are encoded by `thread`, where one is given, while others are made: one row group of the file at a time.
+    """
+
+    def __init__(self, lake: str, table: str, prefix: str = "", thread: Executor | None = None) -> None:
         self.table = TABLES[table]
         self.name = f"{prefix}{PART}{uuid.uuid4()}.zstd.parquet"
         self.filesystem, folder = filesystem(location(lake, table))
@@ -52,9 +56,14 @@ class TableWriter:
         self._written: list[pq.FileMetaData] = []
         self._held: list[pa.Table] = []
         self._octets = 0
+        self._thread = thread
+        self._encoding: Future[None] | None = None
 
     def write(self, rows: pa.Table) -> None:
-        """Append rows of the table's schema; ValueError where one breaks a constraint or does not fit its column."""
+        """Append rows of the table's schema; ValueError where one breaks a constraint or does not fit its column.
+
+        An error of the thread is raised by the next row group, or by `close`.
+        """
         if rows.num_rows == 0:
             return
         rows = marked(self.table, fitted(self.table.name, rows), self.name)
@@ -66,6 +75,19 @@ class TableWriter:
     def _write(self) -> None:
         """Write the rows that are held."""
         rows, self._held, self._octets = pa.concat_tables(self._held), [], 0
+        self._wait()
+        if self._thread is None:
+            self._encode(rows)
+        else:
+            self._encoding = self._thread.submit(self._encode, rows)
+
+    def _wait(self) -> None:
+        """Until what was given to the thread is written."""
+        if self._encoding is not None:
+            self._encoding.result()
+            self._encoding = None
+
+    def _encode(self, rows: pa.Table) -> None:
         if self._writer is None:
             various = {column.name for column in self.table.columns if column.various}
             rising = [name for name in various if name not in WAVERING and not pa.types.is_string(self.table.arrow.field(name).type)]
@@ -89,6 +111,7 @@ class TableWriter:
         """Finish the file; None where nothing was written."""
         if self._held:
             self._write()
+        self._wait()
         if self._writer is None:
             return None
         self._writer.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 class Sink:
     """Writes rows of the named tables below a lake; rows of other tables are not wanted and go nowhere.
 
-    Rows of open streams go to files whose names begin with `prefix`.
+    Rows of open streams go to files whose names begin with `prefix`. A thread of its own encodes them.
     """
 
     def __init__(self, lake: str, tables: Iterable[str], prefix: str) -> None:
-        names = list(tables)
-        self._writers = {name: TableWriter(lake, name) for name in names}
-        self._open = {name: OpenWriter(lake, name, prefix) for name in names}
+        names, thread = list(tables), ThreadPoolExecutor(1, "parquet")
+        self._writers = {name: TableWriter(lake, name, thread=thread) for name in names}
+        self._open = {name: OpenWriter(lake, name, prefix, thread) for name in names}
 
     def wants(self, table: str) -> bool:
         """Whether rows of that table are written."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
@@ -88,3 +91,32 @@ def test_a_lake_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(EnvironmentProblem, match="file"):
         lake.create(str(tmp_path / "file"))
+
+
+def test_a_thread_writes_what_a_writer_by_itself_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_writer, "HELD_OCTETS", 1)
+    lake.create(str(tmp_path))
+    made = []
+    with ThreadPoolExecutor(1) as thread:
+        for by in (None, thread):
+            writer = table_writer.TableWriter(str(tmp_path), "streams", thread=by)
+            for number in range(20):
+                writer.write(stream_rows(stream_id=f"s{number}"))
+            file = writer.close()
+            assert file is not None
+            made.append((file.rows, file.statistics, pq.read_table(tmp_path / "streams" / file.path)))
+    assert made[0][:2] == made[1][:2]
+    assert made[0][2].equals(made[1][2])
+
+
+def test_an_error_of_the_thread_is_raised_by_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
+    lake.create(str(tmp_path))
+    with ThreadPoolExecutor(1) as thread:
+        writer = table_writer.TableWriter(str(tmp_path), "streams", thread=thread)
+        writer.write(stream_rows())
+        with pytest.raises(OSError, match="No space left"):
+            writer.close()
