@@ -99,13 +99,9 @@ def _asked_by(s: Streams, which: I64, client: I8, summaries: Mapping[int, Sequen
 
 
 def _ended(s: Streams, stream: int, layer: Summary) -> bool:
-    """Whether a layer was closed before TCP was. By times that is not known where the clocks of the directions differ."""
-    if s.close_ns[stream] < 0:
-        return False
-    if layer.closed_order >= 0:
-        return all(order < 0 or layer.closed_order <= order for order in s.sides.close_order[stream].tolist())
-    compared = s.clock_min_ns[stream] <= 0 <= s.clock_max_ns[stream]
-    return bool(layer.closed_ns >= 0 and compared and layer.closed_ns <= s.close_ns[stream])
+    """Whether a layer was closed before TCP was, in wire order."""
+    closed, order = s.close_ns[stream] >= 0 and layer.closed_order >= 0, layer.closed_order
+    return bool(closed) and all(end < 0 or order <= end for end in s.sides.close_order[stream].tolist())
 
 
 def _round_trips(s: Streams, which: I64) -> dict[str, pa.Array]:

@@ -42,8 +42,7 @@ class Summary:
     closed_by   the side that closed it, or NOBODY
     origin      who opened the connection, if it says so
     checks      how its sides keep to its specification
-    closed_ns   when `closed_by` sent its Close of WebSocket; -1 for none
-    closed_order  where its close_notify of TLS stands in wire order; -1 for none
+    closed_order  where its Close of WebSocket or close_notify of TLS stands in wire order; -1 for none, or where that is not known
     """
 
     kind: str
@@ -56,7 +55,6 @@ class Summary:
     closed_by: int = NOBODY
     origin: Origin | None = None
     checks: tuple[Check, ...] = ()
-    closed_ns: int = -1
     closed_order: int = -1
 
 

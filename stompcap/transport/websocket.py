@@ -96,12 +96,10 @@ class WebSocket:
         if any(lost) or lost_sync:
             reasons = {"websocket_unsynchronised": lost_sync, "the octets that compressed messages refer to are not known": uncertain}
             status, reason = "partly", "; ".join(one for one, there in reasons.items() if there) or "octets are missing or unreadable"
-        closer, code = said.get("close", (NOBODY, None))
+        closer, code, order = [*said.get("close", (NOBODY, None)), -1][:3]
         units, octets = _pair(s[:, frames.FRAMES]), _pair(n[:, OFFSET])
         checks = tuple(websocket_checks.of_frames(said, s, lost)) if "blind" in said else ()
-        close = said["closes"][closer] if "closes" in said and closer != NOBODY else None
-        closed_ns = close[1] if close else -1
-        found.append(Summary("websocket", status, reason, {"close_code": code}, units, octets, lost, closer, None, checks, closed_ns))
+        found.append(Summary("websocket", status, reason, {"close_code": code}, units, octets, lost, closer, None, checks, order))
         return found
 
     def masked(self, kept: Arrays, secrets: frozenset[bytes]) -> Arrays:

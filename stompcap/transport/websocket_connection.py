@@ -25,6 +25,7 @@ from stompcap.transport.state import Arrays
 from stompcap.transport.websocket_side import Side
 from stompcap.transport.websocket_state import FRAMES, HTTP, LOST, OVER, PHASE, WAITING
 from stompcap.transport.websocket_text import Text
+from stompcap.wire_order import END
 
 UNDECIDED, UPGRADED, REFUSED = range(3)
 MOST_ASKED = 64
@@ -40,7 +41,6 @@ class Connection:
 
     def __init__(self, stream: int, before: Arrays | None) -> None:
         self.sides = (Side(stream, 0), Side(stream, 1))
-        self._close_row: int | None = None
         self._answer_row: int | None = None
         self._patient = False
         self.said: dict[str, Any] = {"asked": [], "upgraded": UNDECIDED, "client": NOBODY, "columns": {}}
@@ -184,12 +184,12 @@ class Connection:
         self._closed(side)
 
     def _closed(self, side: Side) -> None:
-        """The first Close of the connection: of two that came together, the one in the earlier packet."""
+        """The first Close of the connection, in wire order; what older versions kept does not say its place, and nothing is before it."""
         if side.closed:
-            row, code = side.closed[0]
-            if "close" not in self.said or (self._close_row is not None and row < self._close_row):
-                self.said["close"] = [side.side, None if code < 0 else code]
-                self._close_row = row
+            order, code = side.closed[0]
+            _, _, first = [*self.said.get("close", (NOBODY, None, END)), -1][:3]
+            if order < first:
+                self.said["close"] = [side.side, None if code < 0 else code, order]
         side.closed.clear()
 
     def over_phase(self, side: Side) -> None:

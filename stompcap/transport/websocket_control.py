@@ -52,8 +52,8 @@ class Controlled(Known):
         kind = {frames.PING: PING, frames.PONG: PONG}.get(first & 15, CLOSE)
         if kind == CLOSE:
             code = int.from_bytes(payload[:CLOSE_CODE], "big") if len(payload) >= CLOSE_CODE else None
-            row = int(self.given.below.row[piece])
-            self.closed.append((row, -1 if code is None else code))
+            row, order = (int(of[piece]) for of in (self.given.below.row, self.given.below.order))
+            self.closed.append((order, -1 if code is None else code))
             self.closes.append((row, self.given.offset, len(payload), -1 if code is None else code, not self.blind))
             detail = None if code is None else str(code)
         else:

@@ -45,7 +45,7 @@ class Known(Direction):
     inflater: Inflater | None = None
     takeover: bool = True
     bits: int = 15
-    closed: list[tuple[int, int]] = field(default_factory=list)  # row and code of each Close
+    closed: list[tuple[int, int]] = field(default_factory=list)  # of each Close its place in wire order, and its code
     closes: list[tuple[int, int, int, int, bool]] = field(default_factory=list)
     """Of each Close its row, octets given before it, its octets, its code, and whether it is certainly one."""
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scapy.layers.inet import TCP
 
 from stompcap.cli.dialogue.lines import dialogues
 from stompcap.cli.dialogue.summary import summary
 from tests.capture.packaging import pcap
 from tests.e2e.pure import tables_of
+from tests.tcp.wire import SERVER as BROKER
 from tests.tcp.wire import START_NS, Wire
 from tests.transport.in_websocket import answer, frame, request
 
@@ -74,3 +77,14 @@ def test_who_sends_the_first_close_ends_the_session(who: str, tmp_path: Path) ->
     assert ("Close of the" in session["close_evidence"]) == (asked is not None and cause != "unknown")
     [shown] = dialogues(tables, {})
     assert next(iter(summary(shown))).startswith(f"ended by {'WebSocket close' if asked else 'FIN'} of the {by} after ")
+
+
+@pytest.mark.parametrize("ahead_ms", [-4000, 4000])
+@pytest.mark.parametrize("who", CLOSES)
+def test_so_does_it_where_the_clocks_of_the_directions_differ(who: str, ahead_ms: int, tmp_path: Path) -> None:
+    talk, asked, *_ = CLOSES[who]
+    shifted = [replace(one, ts_ns=one.ts_ns + ahead_ms * MS * (TCP(one.octets[34:]).sport == BROKER[1])) for one in talk.frames]
+    path = pcap(tmp_path / "closes.pcap", sorted(shifted, key=lambda one: one.ts_ns), nano=True)
+    [stream] = tables_of([str(path)])["streams"].to_pylist()
+    assert stream["clock_difference_min_us"] * ahead_ms > 0
+    assert stream["asked_by"] == asked
