@@ -117,13 +117,14 @@ def _fitting(first: Mapping[str, OfSessions], facts: SessionFacts, ends: Ends, o
     error, left, opened = first[LATEST], first["disconnect"], facts.close_kind == CLOSE_OPEN
     complained = ends.said & left.there & (error.ordinal < left.ordinal) & (facts.closed_by == SERVER)
     complained &= (ends.left < 0) | (ends.left * PROMPTER >= ends.answered)
+    refused = (outcome == OUTCOME_REFUSED) & ~ends.hidden[:, SERVER] & ~opened  # by the ERROR, whether or not the client takes leave then
     quiet = (outcome == OUTCOME_CONNECTED) & first["connected"].there & (agreed <= 0).all(axis=1)
     size, slow, idle = (ends.said & _says(error, what) for what in ("size_limit", "slow_consumer", "idle_cut"))
     return [
-        ("disconnect", left.there & ~complained & ~ends.late),
+        ("disconnect", left.there & ~refused & ~complained & ~ends.late),
         ("vanished", opened & (ends.repeating > 0).any(axis=1)),
         ("capture_end", opened),
-        ("refused", (outcome == OUTCOME_REFUSED) & ~ends.hidden[:, SERVER]),
+        ("refused", refused),
         ("unknown", ends.hidden.any(axis=1)),
         ("unknown", (ends.cut > 0).all(axis=1) | (size & slow)),
         ("heartbeat_client", ends.cut[:, CLIENT] > 0),

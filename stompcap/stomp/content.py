@@ -50,6 +50,9 @@ ESCAPES: tuple[tuple[str, str], ...] = ((r"\\+c", ":"), (r"\\+n", "\n"), (r"\\+r
 RabbitMQ undoes and writes them in STOMP 1.0 too, which has none: `12:30` comes as `12\\c30`.
 """
 
+ID, MESSAGE_ID = (np.frombuffer(name, np.uint8) for name in (b"id", b"message-id"))
+"""go-stomp's server gives each MESSAGE its message-id as `id` too. An `id` of another value is the application's own."""
+
 _NAMES, _LENGTHS = pack(tuple(name for names in LEFT_OUT.values() for name in names))
 _PREFIXES, _PREFIX_LENGTHS = pack(tuple(name for names in LEFT_OUT_PREFIXES.values() for name in names))
 _FIRST = np.zeros(256, np.bool_)
@@ -83,6 +86,17 @@ def _is_masked(values: Octets, begin: int, end: int) -> bool:
 
 
 @kernel
+def _is_message_id(entry: int, first: int, beyond: int, names: Octets, name_at: I32, values: Octets, value_at: I32) -> bool:
+    """Whether an entry is called `id` and says what `message-id` says among the entries [first, beyond) of its frame."""
+    if not equals(names, name_at[entry], name_at[entry + 1], ID):
+        return False
+    for other in range(first, beyond):
+        if equals(names, name_at[other], name_at[other + 1], MESSAGE_ID):
+            return equals(values, value_at[entry], value_at[entry + 1], values[value_at[other] : value_at[other + 1]])
+    return False
+
+
+@kernel
 def _contents(
     rows: I64, first: I32, names: Octets, name_at: I32, values: Octets, value_at: I32, masked: Bools, key: U64, found: I64
 ) -> None:
@@ -98,6 +112,8 @@ def _contents(
                 continue
             at, stop = value_at[entry], value_at[entry + 1]
             if masked[frame] and _is_masked(values, at, stop):
+                continue
+            if _is_message_id(entry, first[frame], first[frame + 1], names, name_at, values, value_at):
                 continue
             total += _stir(hash_of(names, begin, end, key) * P1 + hash_of(values, at, stop, key))
         found[frame] = np.int64(_stir(total ^ key[1]) >> S1)

@@ -29,6 +29,9 @@ CAUSES = [
     (OPEN + "> RST\n", "reset"),
     ("> CONNECT\n< ERROR message:no\n< FIN\n", "refused"),
     ("> CONNECT\n< ERROR message:no\n> FIN\n", "refused"),
+    ("> CONNECT\n< ERROR message:no\n> DISCONNECT\n> FIN\n", "refused"),
+    ("> CONNECT\n> DISCONNECT\n< ERROR message:no\n< FIN\n", "refused"),
+    ("> CONNECT\n< ERROR message:no\n> DISCONNECT\n", "disconnect"),
     ("> CONNECT\n< FIN\n", "unknown"),
     # an ERROR ends what closes behind it, nothing that goes on or closes much later
     (OPEN + "> SEND\n< ERROR message:no\n< FIN\n", "error"),

@@ -137,6 +137,13 @@ def test_what_rabbitmq_delivers_from_a_stream_is_what_was_sent() -> None:
     assert contents(sent) == contents(delivered)
 
 
+def test_the_message_id_that_go_stomps_server_gives_as_id_too_does_not_count() -> None:
+    sent = [("kind", "order")]
+    assert contents(sent) == contents([*sent, ("message-id", "12"), ("id", "12")]) == contents([("id", "12"), ("message-id", "12"), *sent])
+    own = [*sent, ("id", "12")]
+    assert contents(own) == contents([*own, ("message-id", "1")]) != contents(sent)
+
+
 def test_the_applications_own_headers_count() -> None:
     frames = [[], [("kind", "a")], [("kind", "b")], [("kin", "da")], [("receipts", "a")]]
     frames += [[("a", "b"), ("b", "a")], [("a", "a"), ("b", "b")]]

@@ -2,8 +2,8 @@
 
 Each mark is a product, a trait of the session (`products.traits`), a pattern that the trait's text has, and a weight. A product
 is believed from GOOD on, if the next one is LEAD behind; AGAINST outweighs all that may speak for it. Sources: the projects' own code
-and recordings of RabbitMQ 3.10, ActiveMQ 5.17, Artemis 2.42, stomp.py 9, stompjs 7.1, go-stomp 3.1, vert.x 4.5 and stompest 2.3
-(`data/`); CoilMQ, Spring, stompman, stomp-php and the Ruby gem by their code alone.
+and recordings of RabbitMQ 3.10, ActiveMQ 5.17, Artemis 2.42, HornetQ 2.4, CoilMQ 1.1, stomp.py 9, stompjs 7.1, go-stomp 3.1,
+vert.x 4.5 and stompest 2.3 (most are in `data/`); Spring, stompman, stomp-php and the Ruby gem by their code alone.
 """
 
 from __future__ import annotations
@@ -62,6 +62,11 @@ SERVERS = (
     Mark("Artemis", "message-id", r"^[0-9]+,[0-9]+$", 4),
     Mark("Artemis", "message", r"message-id,destination,expires,redelivered,priority,persistent,timestamp", 5),
     Mark("Artemis", "error", r"\bAMQ[0-9]{6}\b", 5),
+    Mark("HornetQ", "session", r"^-[0-9]{5,10}$", 3),
+    Mark("HornetQ", "session", r"^[0-9]{5,10}$", 2),
+    Mark("HornetQ", "message", r"message-id,destination,expires,redelivered,priority,timestamp", 4),
+    Mark("HornetQ", "message-id", NUMBER, 1),
+    Mark("HornetQ", "error", r"\bHQ[0-9]{6}\b", 5),
     Mark("CoilMQ", "session", UUID, 2),
     Mark("CoilMQ", "connected", r"content-length", 3),
     Mark("CoilMQ", "heart-beat", r"^100,100$", 2),

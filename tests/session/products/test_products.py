@@ -21,6 +21,11 @@ SERVERS = [
     ("version:1.2", "message-id:ID\\chost-45637-1700000000000-3\\c2\\c-1\\c1\\c1", ("ActiveMQ", None)),
     ("version:1.2 session:0f8fad5b-d9cb-469f-a165-70867728950e content-length:0", "", ("CoilMQ", None)),
     ("version:1.2 session:0f8fad5b-d9cb-469f-a165-70867728950e", "", (None, None)),
+    # HornetQ 2.4 says so from 1.1 on only; an int has a sign
+    ("session:-201775644", "message-id:8 destination:q expires:0 redelivered:false priority:4 timestamp:1", ("HornetQ", None)),
+    ("session:201775644", "message-id:8 destination:q expires:0 redelivered:false priority:4 timestamp:1", ("HornetQ", None)),
+    ("session:-201775644", "", (None, None)),
+    ("session:1234567", "message-id:4,8 destination:q expires:0 redelivered:false priority:4 persistent:no timestamp:1", ("Artemis", None)),
 ]
 
 
@@ -95,6 +100,7 @@ HIDDEN = [
     ("< MESSAGE subscription:1 message-id:4,8 destination:/q expires:0 redelivered:false priority:4 persistent:no timestamp:1", "Artemis"),
     ("< MESSAGE subscription:1 message-id:41,86 destination:/q", None),
     ("< ERROR \"message:AMQ339001 Destination does not exist\"", "Artemis"),
+    ("< ERROR \"message:HQ339001: Destination doesnt exist: {0}\"", "HornetQ"),
     ("< ERROR message:no | java.lang.X at org.apache.activemq.transport.stomp.ProtocolConverter.onSend(x)", "ActiveMQ"),
     ("< MESSAGE expires:0 destination:/q subscription:1 priority:4 message-id:client-7 timestamp:1", None),
     ("< CONNECTED version:1.1 session:0f8fad5b-d9cb-469f-a165-70867728950e heart-beat:100,100", None),
