@@ -6,7 +6,7 @@ window are gathered once and become the `raw` column without another copy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ TOGETHER = 1 << 16  # packets of flows that are carried on together
 class Assembly(Task):
     """Takes one batch of captures through reassembly, delimiter and decoder."""
 
-    def parts(self, flows: pa.Table) -> Iterator[Part]:
+    def parts(self, flows: pa.Table) -> Generator[Part, None, None]:
         """The rows of whole flows, given as SEGMENTS sorted by flow, endpoints, capture and packet."""
         flows = tcp.as_they_crossed(self.points.marked(flows.combine_chunks()), self.clocks)
         begin = 0
@@ -44,7 +44,7 @@ class Assembly(Task):
             yield from self._together(flows.slice(begin), stateful)
         yield from stateful.end()
 
-    def flow(self, segments: Iterable[pa.Table]) -> Iterator[Part]:
+    def flow(self, segments: Iterable[pa.Table]) -> Generator[Part, None, None]:
         """The rows of one flow, given as tables of SEGMENTS in wire order; a block of its packets is held at a time."""
         flows = StatefulFlows(self)
         yield from prefetched(flows.feed(map(self.points.marked, segments)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -133,11 +133,12 @@ class _Machines:
         )
         self.sink = sink
 
-    def write(self, parts: Iterator[Part]) -> None:
-        """Write the rows that come of parts, the segments of which are counted when what is made of them was taken."""
-        for part in self._analysed(parts):
-            for table, rows in part.tables.items():
-                self.sink.write(table, rows, part.going_on)
+    def write(self, parts: Generator[Part, None, None]) -> None:
+        """Write the rows that come of parts. Where that fails, no thread works on them any more when it is told."""
+        with closing(parts):
+            for part in self._analysed(parts):
+                for table, rows in part.tables.items():
+                    self.sink.write(table, rows, part.going_on)
 
     def check(self, segments: pa.Table) -> None:
         """Fail as `write` does with what small flows come to, and write nothing."""
