@@ -1,7 +1,8 @@
 """Which side of a connection is the server.
 
-The handshake tells it. Where none was captured the commands do, then the first octets of another protocol, then the ports. A client's port
-may be any, one where STOMP is expected too: systems that take ports from 49152 on (RFC 6335, 6) use 61613 now and then.
+The handshake tells it. Where none was captured the commands do, then the first octets of another protocol, then the masks of WebSocket, which
+clients alone set (RFC 6455, 5.1), then the ports. A client's port may be any, one where STOMP is expected too: systems that take ports from
+49152 on (RFC 6335, 6) use 61613 now and then.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ def client_by_octets(roles: I8) -> I8:
     return np.select([low & ~high, high & ~low], [LOW, HIGH], default=NOBODY).astype(np.int8)
 
 
-def clients(reassembly: Reassembly, by_octets: I8, options: Options) -> I8:
-    """The client's side of each stream: by the handshake, by `by_octets` (whose first octets are a client's, or -1), by the ports."""
+def clients(reassembly: Reassembly, by_octets: I8, by_layers: I8, options: Options) -> I8:
+    """The client's side of each stream: by the handshake, by `by_octets` and `by_layers` (-1 where these do not tell), by the ports."""
     streams = reassembly.streams
     by_ports = _server_by_ports(streams, options)
     # ports that tell nothing: servers listen on the smaller one
     by_size = np.where(streams.low_port > streams.high_port, LOW, HIGH)
-    choices = [streams.initiator >= 0, by_octets >= 0, by_ports >= 0]
-    return np.select(choices, [streams.initiator, by_octets, 1 - by_ports], default=by_size).astype(np.int8)
+    choices = [streams.initiator >= 0, by_octets >= 0, by_layers >= 0, by_ports >= 0]
+    return np.select(choices, [streams.initiator, by_octets, by_layers, 1 - by_ports], default=by_size).astype(np.int8)
 
 
 def stomp_expected(streams: Streams, options: Options) -> Bools:

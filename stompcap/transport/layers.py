@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from stompcap.capture.segment_columns import NOT_KEPT
-from stompcap.codes import PROTOCOL_OTHER
+from stompcap.codes import NOBODY, PROTOCOL_OTHER
 from stompcap.columns import I64, Bools, Octets, column
 from stompcap.stomp.delimiter_io import Runs
 from stompcap.transport.carried import Carried
@@ -90,6 +90,11 @@ def summaries_of(stack: Stack) -> tuple[Summary, ...]:
         if not one.summed:
             one.summed.append(of_kind(one.kind).summaries(one.kept))
     return tuple(summary for one in stack for summary in one.summed[0])
+
+
+def client_of(stack: Stack) -> int:
+    """The side that the layers of a connection show to be the client, NOBODY where none does."""
+    return next((one.client for one in summaries_of(stack) if one.client != NOBODY), NOBODY)
 
 
 def unread(stack: Stack) -> bool:

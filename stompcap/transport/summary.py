@@ -42,6 +42,7 @@ class Summary:
     closed_by   the side that closed it, or NOBODY
     origin      who opened the connection, if it says so
     checks      how its sides keep to its specification
+    client      the side that it shows to be the client, or NOBODY
     closed_order  where its Close of WebSocket or close_notify of TLS stands in wire order; -1 for none, or where that is not known
     """
 
@@ -56,6 +57,7 @@ class Summary:
     origin: Origin | None = None
     checks: tuple[Check, ...] = ()
     closed_order: int = -1
+    client: int = NOBODY
 
 
 def origin_of(summaries: Sequence[Summary]) -> Origin | None:

@@ -99,7 +99,8 @@ class WebSocket:
         closer, code, order = [*said.get("close", (NOBODY, None)), -1][:3]
         units, octets = _pair(s[:, frames.FRAMES]), _pair(n[:, OFFSET])
         checks = tuple(websocket_checks.of_frames(said, s, lost)) if "blind" in said else ()
-        found.append(Summary("websocket", status, reason, {"close_code": code}, units, octets, lost, closer, None, checks, order))
+        columns, client = {"close_code": code}, said["client"]
+        found.append(Summary("websocket", status, reason, columns, units, octets, lost, closer, None, checks, order, client))
         return found
 
     def masked(self, kept: Arrays, secrets: frozenset[bytes]) -> Arrays:

@@ -128,5 +128,5 @@ def _detected(of: Connection) -> Iterator[Row]:
     elif client_side.client_by_octets(of.detected.roles)[of.stream] >= 0:
         why = "first bytes"
     else:
-        why = "commands of its frames, else the ports"
+        why = "commands of its frames, else masks of WebSocket, else the ports"
     yield {"what": "client", "value": of.end(of.client), "because": why}
