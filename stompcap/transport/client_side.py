@@ -1,8 +1,8 @@
 """Which side of a connection is the server.
 
 The handshake tells it. Where none was captured the commands do, then the first octets of another protocol, then the masks of WebSocket,
-which clients alone set (RFC 6455, 5.1), then the ports. A client's port may be any, one where STOMP is expected too: systems that take ports
-from 49152 on (RFC 6335, 6) use 61613 now and then.
+which clients alone set (RFC 6455, 5.1), then the ports. A client's port may be any, one where STOMP is expected too: systems that take
+ports from 49152 on (RFC 6335, 6) use 61613 now and then.
 """
 
 from __future__ import annotations
