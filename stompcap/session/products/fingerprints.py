@@ -64,7 +64,7 @@ SERVERS = (
     Mark("Artemis", "error", r"\bAMQ[0-9]{6}\b", 5),
     Mark("HornetQ", "session", r"^-[0-9]{5,10}$", 3),
     Mark("HornetQ", "session", r"^[0-9]{5,10}$", 2),
-    Mark("HornetQ", "message", r"message-id,destination,expires,redelivered,priority,timestamp", 4),
+    Mark("HornetQ", "message", r"message-id,destination,expires,redelivered,priority,timestamp", 3),
     Mark("HornetQ", "message-id", NUMBER, 1),
     Mark("HornetQ", "error", r"\bHQ[0-9]{6}\b", 5),
     Mark("CoilMQ", "session", UUID, 2),
