@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stompcap.capture.files import Source
 from stompcap.columns import I64, Bools, Octets, column
@@ -70,18 +69,18 @@ class Carried:
         """The octets of some stretches, back to back."""
         return read(stretches, self.segments, self.sources)
 
-    def adding(self, rows: I64, octets: pa.Array) -> tuple[Carried, I64]:
-        """The same with rows that carry octets which a layer has opened, each by one of the segments `rows`; and these rows."""
-        added = self.segments.take(pa.array(rows))
-        columns = {
-            "file_offset": pa.array(np.full(rows.size, -1)), "captured_octets": pc.binary_length(octets), "payload": octets,
-        }  # fmt: skip
-        for name, values in columns.items():
+    def adding(self, rows: I64, sizes: I64, octets: bytes | Octets) -> tuple[Carried, I64]:
+        """The same with rows that carry octets which a layer has opened, so many in each, by the segments `rows`; and these rows."""
+        before, payload = self.segments.drop_columns("payload"), self.segments.column("payload")
+        added = before.take(pa.array(rows))
+        for name, values in (("file_offset", np.full(rows.size, -1)), ("captured_octets", sizes)):
             field = added.schema.field(name)
-            added = added.set_column(added.schema.get_field_index(name), field, values.cast(field.type))
-        at = self.segments.num_rows + np.arange(rows.size)
-        segments = pa.concat_tables([self.segments, added]).combine_chunks()
-        return replace(self, segments=segments, opened=np.append(self.opened, rows)), at
+            added = added.set_column(added.schema.get_field_index(name), field, pa.array(values).cast(field.type))
+        nulls = len(payload) if payload.null_count == len(payload) else 0
+        column_ = _payload(nulls, sizes, octets) if nulls else pa.chunked_array([*payload.chunks, _payload(0, sizes, octets)])
+        place, field = self.segments.schema.get_field_index("payload"), self.segments.schema.field("payload")
+        segments = pa.concat_tables([before, added]).add_column(place, field, column_).combine_chunks()
+        return replace(self, segments=segments, opened=np.append(self.opened, rows)), self.segments.num_rows + np.arange(rows.size)
 
     def telling(self, events: Iterable[Event]) -> Carried:
         """The same with more that a layer said."""
@@ -95,3 +94,12 @@ class Carried:
         lengths, beginnings = self.octets.copy(), self.synced.copy()
         lengths[streams], beginnings[streams] = octets, synced
         return replace(self, stretches=found, octets=lengths, synced=beginnings)
+
+
+def _payload(nulls: int, sizes: I64, octets: bytes | Octets) -> pa.Array:
+    """A column of so many nulls, and behind them rows with so many of the octets each, which are not copied."""
+    ends = np.concatenate((np.zeros(nulls + 1, np.int64), np.cumsum(sizes)))
+    offsets = pa.array(ends).cast(pa.int32())  # refuses what is too large
+    valid = np.packbits(np.arange(ends.size - 1) >= nulls, bitorder="little") if nulls else None
+    buffers = [pa.py_buffer(valid) if nulls else None, offsets.buffers()[1], pa.py_buffer(octets)]
+    return pa.Array.from_buffers(pa.binary(), ends.size - 1, buffers)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
-import pyarrow as pa
 
 from stompcap.columns import I64, Bools, Octets
 from stompcap.tcp.join import end_to_end
@@ -127,9 +126,7 @@ def put_together(below: Carried, streams: I64, given: list[list[Given]], synced:
     for rows in _groups(np.flatnonzero(added), size):
         mine = slice(starts[rows[0]], ends_at[rows[-1]])
         octets = _octets(some, side[mine], where[mine], position[mine], length[mine])
-        ends = np.concatenate(([0], np.cumsum(size[rows]))).astype(np.int32)
-        array = pa.Array.from_buffers(pa.binary(), rows.size, [None, pa.py_buffer(ends), pa.py_buffer(octets)])
-        after, at[rows] = after.adding(found.row[rows], array)
+        after, at[rows] = after.adding(found.row[rows], size[rows], octets)
     skip[added] = 0
     found = replace(found, offset=offset[starts], length=size, skip=skip, at=at, unsure=unsure[starts])
     return after.giving(streams, found, lengths, synced)

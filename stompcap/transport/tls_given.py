@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
-import pyarrow as pa
 
 from stompcap.columns import I64, Bools
 from stompcap.transport.carried import Carried
@@ -62,14 +61,13 @@ class Packets:
 
 def opened(below: Carried, packets: Packets, streams: Sequence[int], sides: Sequence[Side]) -> tuple[Carried, Stretches]:
     """Rows that carry what these sides of these streams, in their order, have opened, and the stretches that point to them."""
-    mine = [(stream, side) for stream, side in zip(streams, sides, strict=True) if side.given.octets]
+    mine = [(stream, side) for stream, side in zip(streams, sides, strict=True) if side.given.records]
     if not mine:
         return below, NO_STRETCHES
     given = [side.given for _, side in mine]
-    octets = list(chain.from_iterable(one.octets for one in given))
-    counts = np.array([len(one.octets) for one in given])
+    counts = np.array([one.records for one in given])
     firsts = np.cumsum(counts) - counts
-    lengths = np.fromiter(map(len, octets), np.int64, len(octets))
+    lengths = np.concatenate([some for one in given for some in one.lengths])
     hidden, unsure = np.zeros(lengths.size, np.int64), np.zeros(lengths.size, np.bool_)
     for first, one in zip(firsts.tolist(), given, strict=True):
         for record, (count, by_guess) in one.hidden.items():
@@ -87,8 +85,8 @@ def opened(below: Carried, packets: Packets, streams: Sequence[int], sides: Sequ
     of_chunk = np.flatnonzero(new_row)
     sizes = np.add.reduceat(lengths, of_chunk)
     first = np.flatnonzero(new_row | _changes(row) | _changes(order) | (hidden > 0))
-    payload = _payload(octets, sizes)
-    after, at = below.adding(row[np.append(of_chunk[1:], lengths.size) - 1], payload)
+    octets = b"".join(chain.from_iterable(one.octets for one in given))
+    after, at = below.adding(row[np.append(of_chunk[1:], lengths.size) - 1], sizes, octets)
     stream, side_of = np.divmod(direction[first], 2)
     stretches = Stretches(
         stream.astype(np.int32), side_of.astype(np.int8), offset[first], np.add.reduceat(lengths, first), row[first], order[first],
@@ -108,12 +106,6 @@ def _changes(values: I64) -> Bools:
     found = np.ones(values.size, np.bool_)
     np.not_equal(values[1:], values[:-1], out=found[1:])
     return found
-
-
-def _payload(octets: Sequence[bytes], sizes: I64) -> pa.Array:
-    """A column with so many of the octets in each row."""
-    offsets = np.append(0, np.cumsum(sizes))
-    return pa.Array.from_buffers(pa.large_binary(), sizes.size, [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(octets))])
 
 
 def events(packets: Packets, streams: Sequence[int], sides: Sequence[Side]) -> list[Event]:

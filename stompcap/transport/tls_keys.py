@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import count, takewhile
+from struct import Struct
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -28,6 +29,12 @@ EXPLICIT = 8
 BLOCK = 16
 Buffer = bytes | memoryview
 
+COUNTED = Struct(">Q3sH").pack
+"""What the tag or the MAC of a record in TLS 1.2 covers beside it: its number, type and version, how much it carries (RFC 5246, 6.2.3)."""
+
+PADDING = tuple(bytes((last,)) * (last + 1) for last in range(256))
+"""The padding of CBC by its last octet (RFC 5246, 6.2.3.2)."""
+
 
 class Opener:
     """The keys of one direction for a while."""
@@ -37,14 +44,7 @@ class Opener:
 
     def run(self, octets: bytes, begins: Sequence[int], lengths: Sequence[int], which: range, sequence: int) -> list[bytes]:
         """What these records carry, given where their bodies begin, and how long they are; up to the first whose tag does not fit."""
-        found, view = list[bytes](), memoryview(octets)
-        for at, number in zip(which, count(sequence)):
-            begin = begins[at]
-            plain = self.open(view[begin - HEAD : begin], view[begin : begin + lengths[at]], number)
-            if plain is None:
-                break
-            found.append(plain)
-        return found
+        raise NotImplementedError
 
     def open(self, head: Buffer, body: Buffer, sequence: int) -> bytes | None:
         """What a record carries; None where its tag does not fit this number. In TLS 1.3 its type and padding are behind it."""
@@ -152,7 +152,7 @@ class OpenerExplicit(Opener):
                 if size < 0:
                     break
                 behind = begin + EXPLICIT
-                covered = sequence.to_bytes(8, "big") + octets[begin - HEAD : begin - 2] + size.to_bytes(2, "big")
+                covered = COUNTED(sequence, octets[begin - HEAD : begin - 2], size)
                 add(decrypt(iv + octets[begin:behind], octets[behind : begin + lengths[at]], covered))
                 sequence += 1
         return found
@@ -163,7 +163,7 @@ class OpenerExplicit(Opener):
         if size < 0:
             return None
         try:
-            return self.decrypt(self.iv + bytes(body[:EXPLICIT]), body[EXPLICIT:], _counted(head, sequence, size))
+            return self.decrypt(self.iv + bytes(body[:EXPLICIT]), body[EXPLICIT:], COUNTED(sequence, bytes(head[:3]), size))
         except InvalidTag:
             return None
 
@@ -175,13 +175,27 @@ class OpenerChaCha(Opener):
         self.overhead, self.iv = suite.tag, int.from_bytes(iv, "big")
         self.decrypt = _aead(suite, key)
 
+    def run(self, octets: bytes, begins: Sequence[int], lengths: Sequence[int], which: range, sequence: int) -> list[bytes]:
+        """See Opener."""
+        found, decrypt, iv, overhead = list[bytes](), self.decrypt, self.iv, self.overhead
+        add = found.append
+        with suppress(InvalidTag):
+            for at in which:
+                begin, size = begins[at], lengths[at] - overhead
+                if size < 0:
+                    break
+                nonce, covered = (iv ^ sequence).to_bytes(12, "big"), COUNTED(sequence, octets[begin - HEAD : begin - 2], size)
+                add(decrypt(nonce, octets[begin : begin + lengths[at]], covered))
+                sequence += 1
+        return found
+
     def open(self, head: Buffer, body: Buffer, sequence: int) -> bytes | None:
         """See Opener."""
         size = len(body) - self.overhead
         if size < 0:
             return None
         try:
-            return self.decrypt((self.iv ^ sequence).to_bytes(12, "big"), body, _counted(head, sequence, size))
+            return self.decrypt((self.iv ^ sequence).to_bytes(12, "big"), body, COUNTED(sequence, bytes(head[:3]), size))
         except InvalidTag:
             return None
 
@@ -221,28 +235,22 @@ class OpenerCbc(Opener):
         text, end = Cipher(self.cipher, modes.CBC(bytes(BLOCK))).decryptor().update(b"".join(bodies)), 0
         for at, body, number in zip(which, bodies, count(sequence), strict=False):
             begin, end, first = end + BLOCK, end + len(body), begins[at]
-            head, behind = octets[first - HEAD : first], first + lengths[at]
-            if tail and mac(_counted(head, number, len(body)) + body) != octets[behind - tail : behind]:
+            says, behind = octets[first - HEAD : first - 2], first + lengths[at]
+            if tail and mac(COUNTED(number, says, len(body)) + body) != octets[behind - tail : behind]:
                 break
-            padding = text[end - 1] + 1
-            if text[max(end - padding, begin) : end] != text[end - 1 : end] * padding:
+            padding = PADDING[text[end - 1]]
+            rest = end - len(padding) - (size - tail)  # where the MAC begins that is within
+            plain = text[begin:rest]
+            if rest < begin or not text.endswith(padding, begin, end):
                 break
-            plain = text[begin : end - padding]
-            if not tail:
-                plain, tag = plain[: len(plain) - size], plain[max(len(plain) - size, 0) :]
-                if mac(_counted(head, number, len(plain)) + plain) != tag:
-                    break
+            if not tail and mac(COUNTED(number, says, rest - begin) + plain) != text[rest : rest + size]:
+                break
             found.append(plain)
         return found
 
     def open(self, head: Buffer, body: Buffer, sequence: int) -> bytes | None:
         """See Opener."""
         return next(iter(self.run(bytes(head) + bytes(body), (HEAD,), (len(body),), range(1), sequence)), None)
-
-
-def _counted(head: Buffer, sequence: int, size: int) -> bytes:
-    """What the tag or the MAC of a record in TLS 1.2 covers beside it (RFC 5246, 6.2.3)."""
-    return sequence.to_bytes(8, "big") + bytes(head[:3]) + size.to_bytes(2, "big")
 
 
 def openers_1_2(suite: Suite, master: bytes, client: bytes, server: bytes, *, encrypt_then_mac: bool) -> tuple[Opener, Opener]:

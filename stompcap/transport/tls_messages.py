@@ -75,7 +75,7 @@ class Carrying(Direction):
         if self.unsure and not self.hidden:
             self.hidden = 1
         if self.hidden:
-            given.hidden[len(given.octets)] = self.hidden, bool(self.unsure)
+            given.hidden[given.records] = self.hidden, bool(self.unsure)
             self.tell(end, UNREADABLE, self.hidden, HIDDEN[bool(self.unsure)])
         given.add(np.array([self._at]), np.array([end]), [plain])
         self.hidden = self.unsure = 0

@@ -181,6 +181,7 @@ class Side(Searching):
         kinds, begins, lengths = kinds_.tolist(), begins_.tolist(), lengths_.tolist()
         at, count, view = 0, len(kinds), memoryview(self.held)
         self._begins, self._ends = begins_ + (self._base - HEAD), begins_ + lengths_ + self._base
+        self._changes = np.flatnonzero(kinds_ == CHANGE_CIPHER_SPEC).tolist()
         while at < count:
             while self.phase != CLEAR and not (self.sure or self.slack) and at < count:
                 before, at = at, self._in_sequence(at, kinds, begins, lengths)
@@ -216,7 +217,7 @@ class Side(Searching):
         if opener is None or self.hidden:
             return at
         first, phase, is_1_3 = at, self.phase, self.connection.version == TLS_1_3
-        stop = kinds.index(CHANGE_CIPHER_SPEC, at) if is_1_3 and CHANGE_CIPHER_SPEC in kinds[at:] else len(kinds)
+        stop = next((one for one in self._changes if one >= at), len(kinds)) if is_1_3 else len(kinds)
         plains = opener.run(self.held, begins, lengths, range(at, stop), self.sequence)
         if is_1_3:
             plains, of = unwrapped(plains)
@@ -243,13 +244,7 @@ class Side(Searching):
         """Give out what records carry that are application data, up to one that is not; `first` is the record of the first of `plains`."""
         rest = of[at - first :]
         count = len(rest) - len(rest.lstrip(DATA))
-        found = plains[at - first : at - first + count]
-        here = slice(at, at + count)
-        if all(found):
-            self.given.add(self._begins[here], self._ends[here], found)
-        else:  # some carry nothing
-            some = np.array([bool(one) for one in found])
-            self.given.add(self._begins[here][some], self._ends[here][some], [one for one in found if one])
+        self.given.add(self._begins[at : at + count], self._ends[at : at + count], plains[at - first : at - first + count])
         self.sequence += count
         return at + count
 

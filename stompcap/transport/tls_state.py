@@ -23,21 +23,28 @@ KEEPS = ("sides", "held 0", "held 1", "hello 0", "hello 1")
 
 @dataclass
 class Given:
-    """What was opened: the octets of each record, and in pieces where it begins and ends below.
+    """What was opened, in pieces: the octets of records, how many each has, and where it begins and ends below.
 
-    `hidden` are the records before which octets are hidden: how many, and whether that is not sure.
+    `records` counts them. `hidden` are those before which octets are hidden: how many, and whether that is not sure.
     """
 
     octets: list[bytes] = field(default_factory=list)
+    lengths: list[I64] = field(default_factory=list)
     begins: list[I64] = field(default_factory=list)
     ends: list[I64] = field(default_factory=list)
+    records: int = 0
     hidden: dict[int, tuple[int, bool]] = field(default_factory=dict)
 
     def add(self, begins: I64, ends: I64, octets: list[bytes]) -> None:
-        """Records behind which others may follow."""
-        self.octets += octets
+        """Records behind which others may follow. Their octets are joined while they are at hand; those that carry nothing are left out."""
+        lengths = np.fromiter(map(len, octets), np.int64, len(octets))
+        if not lengths.all():
+            begins, ends, lengths = (values[lengths > 0] for values in (begins, ends, lengths))
+        self.octets.append(b"".join(octets))
+        self.lengths.append(lengths)
         self.begins.append(begins)
         self.ends.append(ends)
+        self.records += lengths.size
 
 
 @dataclass(eq=False, repr=False)
@@ -111,6 +118,9 @@ class Direction:
     _begins: I64 = field(default_factory=lambda: np.empty(0, np.int64))
     _ends: I64 = field(default_factory=lambda: np.empty(0, np.int64))
     """Where the records that are looked at begin and end in the octets below."""
+
+    _changes: list[int] = field(default_factory=list)
+    """Which of them are ChangeCipherSpecs."""
 
     _base: int = 0
     _at: int = 0

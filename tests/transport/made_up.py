@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-import pyarrow as pa
 
 from stompcap.assembly import Assembly
 from stompcap.codes import PROTOCOL_OTHER
@@ -99,7 +98,8 @@ class Records:
                         | {f"held {side}": np.frombuffer(bytes(sides[side].held), np.uint8) for side in (0, 1)})  # fmt: skip
         opened = [number for number, (_, octets) in enumerate(given) if octets]
         rows = np.array([given[number][0].row[0] for number in opened], np.int64)
-        after, at = below.adding(rows, pa.array([given[number][1] for number in opened], pa.binary()))
+        octets = [given[number][1] for number in opened]
+        after, at = below.adding(rows, np.array([len(one) for one in octets], np.int64), b"".join(octets))
         found = [one for one, _ in given]
         for number, row in zip(opened, at.tolist(), strict=True):
             found[number] = replace(found[number], at=np.array([row]), skip=np.zeros(1, np.int64))

@@ -92,7 +92,9 @@ class Reader:
         for side in sides:
             given = side.given
             begins = np.concatenate(given.begins).tolist() if given.begins else []
-            for record, (begin, octets) in enumerate(zip(begins, given.octets, strict=True)):
+            octets_of, ends = b"".join(given.octets), np.cumsum(np.concatenate(given.lengths)).tolist() if given.lengths else []
+            for record, (begin, start, end) in enumerate(zip(begins, [0, *ends], ends, strict=False)):
+                octets = octets_of[start:end]
                 hidden, unsure = given.hidden.get(record, (0, False))
                 self.found[side.side].append((begin, side.offset + hidden, octets, unsure))
                 side.offset += hidden + len(octets)
