@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from stompcap.incidents.alike import folded
 from stompcap.incidents.lines import packets, since, whose
 from stompcap.tables.incidents import LEVELS, ORDER
 from stompcap.units import count, counted, moment
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 MOST = 10
-"""Incidents that a summary prints; it says how many more there are."""
+"""Incidents that a summary prints, of many that say the same the first; it says how many more there are."""
+
+READ = 1000
+"""Incidents among which those that say the same are looked for."""
 
 STYLES = {"critical": "bold red", "warning": "yellow", "note": "dim"}
 SHORT = 8  # digits of a stream_id that are enough to find it
@@ -89,18 +93,22 @@ def look(row: Row) -> str:
     return "  ".join(one for one in (whose(row), show, packets(row)) if one)
 
 
-def grid(rows: Sequence[Row], levels: Mapping[str, int]) -> Table:
-    """Incidents as a table without a frame: level, since when, the sentence with where to look."""
+def grid(rows: Sequence[Row], levels: Mapping[str, int], most: int = MOST) -> Table:
+    """At most so many incidents as a table without a frame: level, since when, the sentence with where to look."""
     drawn = Table.grid(padding=(0, 2))
     drawn.add_column(no_wrap=True)
     drawn.add_column(no_wrap=True)
     drawn.add_column(overflow="fold")
-    dates = len({moment(row["begin_ns"], 0)[:10] for row in rows}) > 1
-    for row in rows:
+    shown = folded(rows)[:most]
+    dates = len({moment(one.row["begin_ns"], 0)[:10] for one in shown}) > 1
+    for one in shown:
+        row = one.row
         words = Text(visible(row["sentence"]), style="bold" if row["level"] == "critical" else "")
         if found := look(row):
             words.append(f"\n{found}", style="not bold dim")
         drawn.add_row(Text(row["level"], style=STYLES.get(row["level"], "")), Text(since(row, dates)), words)
-    if (more := sum(levels.values()) - len(rows)) > 0:
+        if one.others:
+            drawn.add_row(Text(""), Text(""), Text(one.words, style="dim"))
+    if (more := sum(levels.values()) - sum(1 + len(one.others) for one in shown)) > 0:
         drawn.add_row(Text(""), Text(""), Text(f"and {count(more)} more: table incidents has all", style="dim"))
     return drawn

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stompcap import zones
+from stompcap.incidents.alike import folded
 from stompcap.incidents.lines import packets, since, whose
 from stompcap.report import telling
 from stompcap.report.first import INCIDENTS_FIRST
@@ -48,11 +49,16 @@ def build(
 def _part(answers: dict[str, Rows], changes: Changes | None) -> list[str]:
     total = next(iter(answers["captures_total"]), {})
     lines = [f"**{telling.headline(answers)}**, captured {moment(total.get('first_ns'), 0)} to {moment(total.get('last_ns'), 0)}", ""]
-    for number, row in enumerate(answers["incidents"][:INCIDENTS_FIRST], 1):
+    every = folded(answers["incidents"])
+    shown = every[:INCIDENTS_FIRST]
+    for one in shown:
+        row = one.row
         ids = " ".join(f"`{one[:8]}`" for one in (row["streams"] or [])[:3])
         more = ", ".join(one for one in (_plain(whose(row)), ids, _plain(packets(row))) if one)
-        lines.append(f"{number}. {since(row)} **{row['level']}** {_plain(row['sentence'])}" + (f" ({more})" if more else ""))
-    if unlisted := telling.unlisted(answers) + len(answers["incidents"][INCIDENTS_FIRST:]):
+        lines.append(f"{one.number}. {since(row)} **{row['level']}** {_plain(row['sentence'])}" + (f" ({more})" if more else ""))
+        if one.others:
+            lines.append(f"   - {_plain(one.words)}")
+    if unlisted := telling.unlisted(answers) + sum(1 + len(one.others) for one in every[INCIDENTS_FIRST:]):
         lines += ["", f"{counted(unlisted, 'more incident')} not listed."]
     lines += ["", *([] if changes is None else _changes(changes)), "## Who", ""]
     lines += _table(

@@ -20,7 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from stompcap import units, zones
-from stompcap.incidents import lines
+from stompcap.incidents import alike, lines
 from stompcap.report import by_product, dialogues, grouping, telling
 from stompcap.report.culprits import STORM
 from stompcap.report.first import INCIDENTS_FIRST
@@ -222,6 +222,7 @@ def _part(
         session_rules=grouping.lists(answers["session_rules"], "stream_id"),
         headline=telling.headline(answers),
         told=telling.sentence,
+        incidents=alike.folded(answers["incidents"]),
         has_incidents="incident_levels" in given,
         who=telling.who(answers["who"], answers["incidents"]),
         days=telling.days(answers["incidents"], total["captures_total"]),

@@ -102,3 +102,14 @@ def test_a_watch_prints_them(capsys: Said) -> None:
     assert (said["type"], said["state"], said["incident_id"]) == ("incident", "ended", "a")
     Rounds(Verbosity(quiet=True)).incident("began", row())
     assert capsys.readouterr().out == ""
+
+
+def test_many_that_say_the_same_leave_room_for_others() -> None:
+    rows = [row("a", number, sentence=f"a was refused {number} times") for number in range(400)] + [row("z", 500, sentence="z is gone")]
+    drawn = io.StringIO()
+    render.show(incidents.grid(rows, {"warning": 1000}), drawn)
+    said = " ".join(drawn.getvalue().split())
+    assert said.count("was refused") == 3
+    assert "and 397 that say the same, begun 2025-11-24 16:00:03 to 16:06:39: billing" in said
+    assert "z is gone" in said
+    assert said.endswith("and 599 more: table incidents has all")

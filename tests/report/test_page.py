@@ -21,6 +21,7 @@ from tests.report.sample import HOSTILE, ask, lake, table
 
 VOID = {"meta", "link", "br"}
 SHAPES = {"line", "path"}
+LETTERS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
 
 
 class Outline(HTMLParser):
@@ -260,11 +261,21 @@ def test_what_has_no_room_is_counted(answers: dict[str, pa.Table]) -> None:
 
 def test_all_incidents_are_on_the_page_however_many(answers: dict[str, pa.Table]) -> None:
     [row] = answers["incidents"].slice(0, 1).to_pylist()
-    rows = [row | {"incident_id": f"{number:020x}", "sentence": f"{row['subject']} has incident {number}"} for number in range(1234)]
+    said = ["incident " + f"{number:x}".translate(LETTERS) for number in range(1234)]  # other numbers would say the same
+    rows = [row | {"incident_id": f"{number:020x}", "sentence": f"{row['subject']} has {one}"} for number, one in enumerate(said)]
     text = " ".join("".join(outline(build(answers | {"incidents": pa.Table.from_pylist(rows, answers["incidents"].schema)})).words).split())
     assert "1,034 more are at the end of this page" in text
-    assert [number for number in range(1234) if f"has incident {number}login " not in text] == []
-    assert text.index("The other incidents") < text.index("has incident 200login ")
+    assert [one for one in said if f"has {one}login " not in text] == []
+    assert text.index("The other incidents") < text.index(f"has {said[200]}login ")
+
+
+def test_of_many_incidents_that_say_the_same_the_first_are_open(answers: dict[str, pa.Table]) -> None:
+    [row] = answers["incidents"].slice(0, 1).to_pylist()
+    rows = [row | {"incident_id": f"{number:020x}", "sentence": f"{row['subject']} has incident {number}"} for number in range(400)]
+    page = build(answers | {"incidents": pa.Table.from_pylist(rows, answers["incidents"].schema)})
+    first, _, others = page.partition("<details><summary>and 397 that say the same")
+    assert [f'value="{number}"' in first for number in range(1, 5)] == [True, True, True, False]
+    assert all(f'value="{number}"' in others for number in range(4, 401))
 
 
 def test_the_subject_of_an_incident_stands_out(answers: dict[str, pa.Table]) -> None:

@@ -227,7 +227,7 @@ def perform(
 
             progress.begin("summing up")
             found = overview(lake, session)
-            happened = incidents.read(lake, session, incidents.MOST)
+            happened = incidents.read(lake, session, incidents.READ)
             job.result.lap("summary")
     outcome = result.public()
     if broken is not None:

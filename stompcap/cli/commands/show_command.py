@@ -140,9 +140,9 @@ def _overview(lake: str, wanted: tuple[Section, ...], form: str, source: str | N
     answers: list[tuple[str | None, Section, list[dict[str, Any]]]] = []
     for point in points if form != "text" else points[: sources.MOST]:
         found = query.ask(lake, [one.query for one in asked], spark, source=point)
-        happened = incidents.read(lake, spark, most, point)
+        happened = incidents.read(lake, spark, max(most, incidents.READ) if form == "text" else most, point)
         if form == "text":
-            _incidents(happened, f", source {visible(point)}" if point is not None and len(names) > 1 else "")
+            _incidents(happened, most, f", source {visible(point)}" if point is not None and len(names) > 1 else "")
         else:
             answers += [(point if point is not None else names[0] if names else None, told, [dict(row) for row in happened[0]])]
         answers += [(point if point is not None else names[0] if names else None, one, found[one.query.name].to_pylist()) for one in asked]
@@ -161,12 +161,12 @@ def _overview(lake: str, wanted: tuple[Section, ...], form: str, source: str | N
         print(f"and {others} more sources; one of them: stompcap show --source NAME --lake {shlex.quote(lake)}")
 
 
-def _incidents(happened: tuple[list[incidents.Row], dict[str, int]], of: str) -> None:
+def _incidents(happened: tuple[list[incidents.Row], dict[str, int]], most: int, of: str) -> None:
     """Print what happened, with its title."""
     rows, levels = happened
     print(incidents.title(levels) + of)
     if rows:
-        render.show(incidents.grid(rows, levels))
+        render.show(incidents.grid(rows, levels, most))
     print()
 
 
