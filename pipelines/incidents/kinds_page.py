@@ -49,6 +49,7 @@ SELECT begin_ts, level, sentence, streams[1] AS look FROM incidents WHERE kind =
 - **`end_ns`** is null where it was still so at the capture's end.
 
 Nothing is said that the tables do not hold. Consumers that speak another protocol, or that the capture point does not see, are not known.
+Of incidents that say the same, with other names and numbers, `run`, `show` and the report show three and count the others; the table has all.
 One cause is said once: a queue that waits for a slow or stalled consumer is part of that consumer's sentence.
 
 A clock that leaps forward, or a machine that sleeps while it captures, is no silence: what was measured across it is unknown. It shows where

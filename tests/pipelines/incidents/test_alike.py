@@ -31,7 +31,8 @@ def test_one_more_is_shown_as_it_is() -> None:
 
 def test_each_name_is_said_once_and_three_at_most() -> None:
     names = ["a", "b", "c", "d", "d", "e", "f", "g"]
-    assert folded([stalled(name, 7) for name in names])[-1].words == "and 5 that say the same, begun 2025-11-24 16:00:07: d, e, f and others"
+    [*_, last] = folded([stalled(name, 7) for name in names])
+    assert last.words == "and 5 that say the same, begun 2025-11-24 16:00:07: d, e, f and others"
 
 
 def test_what_differs_in_more_is_not_the_same() -> None:
