@@ -15,7 +15,7 @@ from stompcap import tcp
 from stompcap.assembly.batch import StreamRows
 from stompcap.assembly.parts import Part
 from stompcap.assembly.prefetch import prefetched
-from stompcap.assembly.resume.open_flows import OpenFlows, flow_numbers
+from stompcap.assembly.resume.open_flows import Lives, OpenFlows, flow_numbers
 from stompcap.assembly.stateful_flows import StatefulFlows
 from stompcap.assembly.task import Task
 from stompcap.assembly.windows import windows
@@ -62,15 +62,17 @@ class Assembly(Task):
         """The rows of flows that are reassembled together; open ones of many packets are left to `stateful`."""
         o = self.options
         reassembly = tcp.reassemble_columns(flows, o.source, o.overlap, self.block, o.idle_ns)
-        found = detect.detect(reassembly, plain.carried(reassembly, flows, self.sources, self.keys), self.options)
+        states, now_ns = self.analyser is not None, self.now_ns
+        known = None if now_ns is None else Lives.of(flows, reassembly, o, now_ns)
+        later = known.goes_on if known is not None and states else None  # what goes on inside a layer is read by its state
+        found = detect.detect(reassembly, plain.carried(reassembly, flows, self.sources, self.keys), self.options, closed=later)
         if (without := detect.not_kept(found.is_stomp, reassembly, flows)).size:
             self.unread.update(flows.column("endpoints").take(pa.array(without)).to_pylist())
             yield from self._together(_as_not_captured(flows, without), stateful)
             return
         reassembly = without_keep_alives(reassembly, flows, self.sources)
         conflicts = tcp.count_conflicts(reassembly, flows, self.sources)
-        states, now_ns = self.analyser is not None, self.now_ns
-        going_on = None if now_ns is None else OpenFlows(flows, reassembly, found, o, now_ns, states=states)
+        going_on = None if known is None else OpenFlows(flows, reassembly, found, o, known, states=states)
         rows, wanted = StreamRows(self, reassembly, found, conflicts, going_on), np.ones(len(reassembly.streams), np.bool_)
         if going_on is not None:
             wanted &= ~going_on.large

@@ -33,7 +33,7 @@ from stompcap.columns import I8, I64, Bools, column
 from stompcap.options import Options
 from stompcap.tables.words import ROLES
 from stompcap.tcp.results import Reassembly
-from stompcap.transport import layers
+from stompcap.transport import layers, proxy
 from stompcap.transport.carried import Carried
 from stompcap.transport.client_side import stomp_expected
 from stompcap.transport.octets import runs
@@ -46,6 +46,7 @@ DEEPEST = 1 << 24
 """Octets of a direction that are examined: of every connection; where those decide nothing; and with `all_ports`."""
 LOOKED_AT_ONCE = 1 << 26  # octets
 NO_LAYER = np.int64(1 << 32)
+PROXY = next(number for number, layer in enumerate(layers.LAYERS) if layer.kind == proxy.KIND)
 PROTOCOL_OF = np.full(len(ROLES), PROTOCOL_OTHER, np.int8)
 PROTOCOL_OF[[codes.ROLE_TLS, codes.ROLE_TLS_CLIENT, codes.ROLE_TLS_SERVER]] = PROTOCOL_TLS
 PROTOCOL_OF[[codes.ROLE_HTTP, codes.ROLE_HTTP_SERVER, codes.ROLE_WEBSOCKET, codes.ROLE_WEBSOCKET_SERVER]] = PROTOCOL_HTTP
@@ -62,6 +63,7 @@ class Detected:
     roles      of each side, of shape (streams, 2): what its first octets show it to be
     undecided  whether more octets may change that; such a stream speaks no STOMP, but for one of EOLs alone
     stacks     the layers of those that have some
+    unopened   whether they begin with a layer that was left closed
     """
 
     carried: Carried
@@ -69,6 +71,7 @@ class Detected:
     roles: I8
     undecided: Bools
     stacks: dict[int, Stack]
+    unopened: Bools
 
 
 def first_stretches(stretches: Stretches, wanted: Bools, most: int) -> tuple[Stretches, I64]:
@@ -85,14 +88,19 @@ def first_stretches(stretches: Stretches, wanted: Bools, most: int) -> tuple[Str
 
 
 def detect(
-    reassembly: Reassembly, carried: Carried, options: Options, wanted: Bools | None = None, known: Mapping[int, Stack] = NO_STACKS
+    reassembly: Reassembly, carried: Carried, options: Options, wanted: Bools | None = None, known: Mapping[int, Stack] = NO_STACKS,
+    closed: Bools | None = None,
 ) -> Detected:
     """Which streams speak STOMP, and the role of each side. Only the `wanted` streams are examined. Roles found earlier stand.
 
-    `known` are the layers of streams that were found earlier, and that `carried` was read through.
+    `known` are the layers of streams that were found earlier, and that `carried` was read through. Of the `closed` streams no layer is
+    opened but PROXY, since they are read elsewhere: what is behind the layer is not known then, and such a stream speaks no STOMP.
     """
     if wanted is None:
         wanted = np.ones(len(carried), np.bool_)
+    if closed is None:
+        closed = np.zeros(len(carried), np.bool_)
+    unopened = np.zeros(len(carried), np.bool_)
     expected = stomp_expected(reassembly.streams, options)
     carried = replace(carried, expected=expected)
     depth = DEEPEST if options.all_ports else DEEPER
@@ -101,7 +109,9 @@ def detect(
     examined = wanted
     for _ in range(layers.MOST_LAYERS):
         layer = _examine(roles, examined, depth, looked_at, expected)
-        examined = layer != NO_LAYER
+        left = closed & (layer != NO_LAYER) & (layer != PROXY)
+        unopened |= left
+        examined = (layer != NO_LAYER) & ~left
         if not examined.any():
             break
         for number in np.unique(layer[examined]).tolist():
@@ -113,7 +123,8 @@ def detect(
     beats = expected & ~unseen & ((roles == codes.ROLE_EOLS) | (carried.octets == 0)).all(axis=1) & (roles == codes.ROLE_EOLS).any(axis=1)
     over = (roles == codes.ROLE_OTHER).all(axis=1) | (carried.octets > depth).any(axis=1)
     over[[stream for stream, stack in stacks.items() if layers.unread(stack)]] = True
-    return Detected(carried, wanted & ~refuses & (speaks | beats), roles, wanted & ~refuses & ~speaks & ~over, stacks)
+    speaks, undecided = wanted & ~refuses & ~unopened & (speaks | beats), wanted & ~refuses & ~speaks & ~over
+    return Detected(carried, speaks, roles, undecided, stacks, unopened)
 
 
 def _examine(roles: I8, wanted: Bools, depth: int, carried: Carried, expected: Bools) -> I64:

@@ -9,6 +9,7 @@ the states of the machines instead (`stompcap.assembly.stateful_flows`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -41,19 +42,39 @@ MOST_OCTETS = 1 << 27
 """Packets and octets that are kept where no state can be: the connections of a flow that has more end with the run, and go on as others."""
 
 
-class OpenFlows:
-    """The open flows of one reassembly. `now_ns` is the latest capture time of their source; `states`: whether states can be kept."""
+@dataclass(frozen=True)
+class Lives:
+    """Of each stream of a reassembly its flow, when that was last seen, whether a connection of it is open, and whether it goes on.
 
-    def __init__(
-        self, segments: pa.Table, reassembly: Reassembly, detected: Detected, options: Options, now_ns: int, *, states: bool
-    ) -> None:
-        self.reassembly, self.detected, self.options = reassembly, detected, options
+    `flow_of_row` is the flow of each segment. Later segments may belong to the streams that go on.
+    """
+
+    flow_of_row: I64
+    flow: I64
+    last_ns: I64
+    some_open: Bools
+    goes_on: Bools
+
+    @staticmethod
+    def of(segments: pa.Table, reassembly: Reassembly, options: Options, now_ns: int) -> Lives:
+        """Those of the streams of these segments; `now_ns` is the latest capture time of their source."""
         flow_of_row = flow_numbers(segments)
         flow = np.zeros(len(reassembly.streams), np.int64)
         flow[reassembly.stream_of] = flow_of_row
-        recent, self._last_ns, self._some_open = lives(reassembly.streams, flow)
+        recent, last_ns, some_open = lives(reassembly.streams, flow)
+        return Lives(flow_of_row, flow, last_ns, some_open, recent & ~over(now_ns - last_ns, options.idle_ns, some_open))
+
+
+class OpenFlows:
+    """The open flows of one reassembly; `states`: whether states can be kept."""
+
+    def __init__(
+        self, segments: pa.Table, reassembly: Reassembly, detected: Detected, options: Options, known: Lives, *, states: bool
+    ) -> None:
+        self.reassembly, self.detected, self.options = reassembly, detected, options
+        flow_of_row, flow, goes_on = known.flow_of_row, known.flow, known.goes_on
+        self._last_ns, self._some_open = known.last_ns, known.some_open
         kept_octets = np.bincount(flow_of_row, np.where(detected.is_stomp[reassembly.stream_of], column(segments, "captured_octets"), 0))
-        goes_on = recent & ~over(now_ns - self._last_ns, options.idle_ns, self._some_open)
         packets = np.bincount(flow_of_row)
         forward = np.bincount(flow_of_row, column(segments, "forward"))
         large = np.zeros(packets.size, np.bool_)
@@ -61,7 +82,7 @@ class OpenFlows:
         large &= states & (packets > FEW_PACKETS) & (forward > 0) & (forward < packets)
         large[flow[goes_on & detected.is_stomp & ~reassembly.streams.sides.synced.all(axis=1)]] = False
         # of what layers have opened no octets lie in segments; where no states can be kept, such connections end with the run
-        opened = np.zeros(len(reassembly.streams), np.bool_)
+        opened = detected.unopened.copy()
         opened[[stream for stream, stack in detected.stacks.items() if layered(stack)]] = True
         large[flow[goes_on & opened]] = states
         small = states | ((packets <= MOST_PACKETS) & (kept_octets <= MOST_OCTETS))
@@ -80,10 +101,10 @@ class OpenFlows:
         self._side: I64 = np.where(column(segments, "forward"), 0, 1)
         held = np.zeros(segments.num_rows, np.bool_)
         held[self._rows] = detected.is_stomp[reassembly.stream_of[self._rows]]
-        known = detected.carried.stretches
-        known = known.take(np.flatnonzero((self.streams & detected.is_stomp)[known.stream] & (known.at < segments.num_rows)))
+        there = detected.carried.stretches
+        there = there.take(np.flatnonzero((self.streams & detected.is_stomp)[there.stream] & (there.at < segments.num_rows)))
         self._places = RawPlaces(column(segments, "captured_octets"))
-        self._places.add(known.at, known.offset - known.skip, known.length)
+        self._places.add(there.at, there.offset - there.skip, there.length)
         elsewhere = self._places.offsets() >= 0
         if len(reassembly.overlaps):  # octets that came again are compared with those shown
             for again in captured_twice(reassembly):
