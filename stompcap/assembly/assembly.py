@@ -65,7 +65,7 @@ class Assembly(Task):
         states, now_ns = self.analyser is not None, self.now_ns
         known = None if now_ns is None else Lives.of(flows, reassembly, o, now_ns)
         later = known.goes_on if known is not None and states else None  # what goes on inside a layer is read by its state
-        found = detect.detect(reassembly, plain.carried(reassembly, flows, self.sources, self.keys), self.options, closed=later)
+        found = detect.detect(reassembly, plain.carried(reassembly, flows, self.sources, self.keys), self.options, elsewhere=later)
         if (without := detect.not_kept(found.is_stomp, reassembly, flows)).size:
             self.unread.update(flows.column("endpoints").take(pa.array(without)).to_pylist())
             yield from self._together(_as_not_captured(flows, without), stateful)

@@ -70,9 +70,9 @@ class StreamRows:
         self.spoken = client_side.client_by_octets(detected.roles)
         self.protocol = detect.protocols(detected)
         self.transport = detect.transports(detected)
-        self.shown = np.full(len(reassembly.streams), NOBODY, np.int8)  # the client, by layers
-        self.shown[list(detected.stacks)] = [layers.client_of(stack) for stack in detected.stacks.values()]
-        self.client = client_side.clients(reassembly, self.spoken, self.shown, task.options)
+        self.by_layers = np.full(len(reassembly.streams), NOBODY, np.int8)  # the client, as layers show it
+        self.by_layers[list(detected.stacks)] = [layers.client_of(stack) for stack in detected.stacks.values()]
+        self.client = client_side.clients(reassembly, self.spoken, self.by_layers, task.options)
         self.passcodes: dict[int, frozenset[bytes]] = {}  # of streams that go on in another window
         self.version, self.version_source, self.possible = (np.full(len(reassembly.streams), -1, np.int8) for _ in range(3))
         self.layered = np.zeros(len(self.carried), np.bool_)
@@ -248,7 +248,7 @@ class StreamRows:
         unclear = self.spoken[streams] < 0
         self.spoken[streams[unclear & (lead > 0)]] = 0
         self.spoken[streams[unclear & (lead < 0)]] = 1
-        self.client[streams] = client_side.clients(self.reassembly, self.spoken, self.shown, self.task.options)[streams]
+        self.client[streams] = client_side.clients(self.reassembly, self.spoken, self.by_layers, self.task.options)[streams]
         framed = np.zeros(2 * streams.size, bool)
         framed[rows.direction[is_frame]] = True
         odd = np.zeros(2 * streams.size, bool)

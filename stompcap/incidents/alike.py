@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from stompcap.incidents.facts import NAMED
-from stompcap.units import count, moment
+from stompcap.incidents.lines import since
+from stompcap.units import count
 from stompcap.visible import visible
 
 Row = Mapping[str, Any]
@@ -34,10 +35,9 @@ class Shown:
     def words(self) -> str:
         """`and 393 that say the same, 2026-09-21 17:16:20 to 18:12:20: 10.0.1.70, 10.0.1.188, 10.0.2.50 and others`."""
         begins = [row["begin_ns"] for _, row in self.others]
-        first, last = moment(min(begins), 0), moment(max(begins), 0)
+        times = since({"begin_ns": min(begins), "end_ns": max(begins)})
         names = list(dict.fromkeys(visible(row["subject"], NAMED) for _, row in self.others))
         listed = ", ".join(names[:EACH]) + (" and others" if len(names) > EACH else "")
-        times = first if first == last else f"{first} to {last[11:] if last[:10] == first[:10] else last}"
         return f"and {count(len(self.others))} that say the same, begun {times}: {listed}"
 
 

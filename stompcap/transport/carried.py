@@ -77,9 +77,9 @@ class Carried:
             field = added.schema.field(name)
             added = added.set_column(added.schema.get_field_index(name), field, pa.array(values).cast(field.type))
         nulls = len(payload) if payload.null_count == len(payload) else 0
-        column_ = _payload(nulls, sizes, octets) if nulls else pa.chunked_array([*payload.chunks, _payload(0, sizes, octets)])
+        filled = _payload(nulls, sizes, octets) if nulls else pa.chunked_array([*payload.chunks, _payload(0, sizes, octets)])
         place, field = self.segments.schema.get_field_index("payload"), self.segments.schema.field("payload")
-        segments = pa.concat_tables([before, added]).add_column(place, field, column_).combine_chunks()
+        segments = pa.concat_tables([before, added]).add_column(place, field, filled).combine_chunks()
         return replace(self, segments=segments, opened=np.append(self.opened, rows)), self.segments.num_rows + np.arange(rows.size)
 
     def telling(self, events: Iterable[Event]) -> Carried:

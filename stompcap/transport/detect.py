@@ -63,7 +63,7 @@ class Detected:
     roles      of each side, of shape (streams, 2): what its first octets show it to be
     undecided  whether more octets may change that; such a stream speaks no STOMP, but for one of EOLs alone
     stacks     the layers of those that have some
-    unopened   whether they begin with a layer that was left closed
+    unopened   whether they begin with a layer that was not opened, as they are read elsewhere
     """
 
     carried: Carried
@@ -89,17 +89,17 @@ def first_stretches(stretches: Stretches, wanted: Bools, most: int) -> tuple[Str
 
 def detect(
     reassembly: Reassembly, carried: Carried, options: Options, wanted: Bools | None = None, known: Mapping[int, Stack] = NO_STACKS,
-    closed: Bools | None = None,
+    elsewhere: Bools | None = None,
 ) -> Detected:
     """Which streams speak STOMP, and the role of each side. Only the `wanted` streams are examined. Roles found earlier stand.
 
-    `known` are the layers of streams that were found earlier, and that `carried` was read through. Of the `closed` streams no layer is
-    opened but PROXY, since they are read elsewhere: what is behind the layer is not known then, and such a stream speaks no STOMP.
+    `known` are the layers of streams that were found earlier, and that `carried` was read through. No layer but PROXY
+    is opened of streams that are read `elsewhere`: what is behind it is not known then, and such a stream speaks no STOMP.
     """
     if wanted is None:
         wanted = np.ones(len(carried), np.bool_)
-    if closed is None:
-        closed = np.zeros(len(carried), np.bool_)
+    if elsewhere is None:
+        elsewhere = np.zeros(len(carried), np.bool_)
     unopened = np.zeros(len(carried), np.bool_)
     expected = stomp_expected(reassembly.streams, options)
     carried = replace(carried, expected=expected)
@@ -109,7 +109,7 @@ def detect(
     examined = wanted
     for _ in range(layers.MOST_LAYERS):
         layer = _examine(roles, examined, depth, looked_at, expected)
-        left = closed & (layer != NO_LAYER) & (layer != PROXY)
+        left = elsewhere & (layer != NO_LAYER) & (layer != PROXY)
         unopened |= left
         examined = (layer != NO_LAYER) & ~left
         if not examined.any():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -36,19 +37,19 @@ PADDING = tuple(bytes((last,)) * (last + 1) for last in range(256))
 """The padding of CBC by its last octet (RFC 5246, 6.2.3.2)."""
 
 
-class Opener:
+class Opener(ABC):
     """The keys of one direction for a while."""
 
     explicit = False
     """Whether records carry a part of their nonce, whose differences count records."""
 
+    @abstractmethod
     def run(self, octets: bytes, begins: Sequence[int], lengths: Sequence[int], which: range, sequence: int) -> list[bytes]:
         """What these records carry, given where their bodies begin, and how long they are; up to the first whose tag does not fit."""
-        raise NotImplementedError
 
     def open(self, head: Buffer, body: Buffer, sequence: int) -> bytes | None:
         """What a record carries; None where its tag does not fit this number. In TLS 1.3 its type and padding are behind it."""
-        raise NotImplementedError
+        return next(iter(self.run(bytes(head) + bytes(body), (HEAD,), (len(body),), range(1), sequence)), None)
 
 
 def expand_label(secret: bytes, label: str, size: int, name: str) -> bytes:
@@ -132,72 +133,34 @@ def unwrapped(plains: list[bytes]) -> tuple[list[bytes], bytes]:
     return [plain[:-1] for plain in plains], of
 
 
-class OpenerExplicit(Opener):
-    """GCM and CCM in TLS 1.2: four octets of the nonce are of the key block, the others in each record."""
+class OpenerAead(Opener):
+    """GCM, CCM and ChaCha20-Poly1305 in TLS 1.2.
 
-    explicit = True
+    Of the first two four octets of the nonce are of the key block, the others in each record (RFC 5288, 3; RFC 6655, 3); the nonce of the
+    last is made as in TLS 1.3 (RFC 7905, 2).
+    """
 
     def __init__(self, suite: Suite, key: bytes, iv: bytes) -> None:
-        self.tag, self.iv = suite.tag, iv
-        self.overhead = EXPLICIT + suite.tag
+        self.explicit = suite.kind != CHACHA
+        self.inside = EXPLICIT if self.explicit else 0
+        self.overhead, self.iv = self.inside + suite.tag, iv
         self.decrypt = _aead(suite, key)
 
     def run(self, octets: bytes, begins: Sequence[int], lengths: Sequence[int], which: range, sequence: int) -> list[bytes]:
         """See Opener."""
-        found, decrypt, iv, overhead = list[bytes](), self.decrypt, self.iv, self.overhead
-        add = found.append
+        found, decrypt, iv, inside, overhead = list[bytes](), self.decrypt, self.iv, self.inside, self.overhead
+        add, number = found.append, int.from_bytes(iv, "big")
         with suppress(InvalidTag):
             for at in which:
                 begin, size = begins[at], lengths[at] - overhead
                 if size < 0:
                     break
-                behind = begin + EXPLICIT
+                behind = begin + inside
+                nonce = iv + octets[begin:behind] if inside else (number ^ sequence).to_bytes(12, "big")
                 covered = COUNTED(sequence, octets[begin - HEAD : begin - 2], size)
-                add(decrypt(iv + octets[begin:behind], octets[behind : begin + lengths[at]], covered))
+                add(decrypt(nonce, octets[behind : begin + lengths[at]], covered))
                 sequence += 1
         return found
-
-    def open(self, head: Buffer, body: Buffer, sequence: int) -> bytes | None:
-        """See Opener."""
-        size = len(body) - self.overhead
-        if size < 0:
-            return None
-        try:
-            return self.decrypt(self.iv + bytes(body[:EXPLICIT]), body[EXPLICIT:], COUNTED(sequence, bytes(head[:3]), size))
-        except InvalidTag:
-            return None
-
-
-class OpenerChaCha(Opener):
-    """ChaCha20-Poly1305 in TLS 1.2: its nonce is made as in TLS 1.3."""
-
-    def __init__(self, suite: Suite, key: bytes, iv: bytes) -> None:
-        self.overhead, self.iv = suite.tag, int.from_bytes(iv, "big")
-        self.decrypt = _aead(suite, key)
-
-    def run(self, octets: bytes, begins: Sequence[int], lengths: Sequence[int], which: range, sequence: int) -> list[bytes]:
-        """See Opener."""
-        found, decrypt, iv, overhead = list[bytes](), self.decrypt, self.iv, self.overhead
-        add = found.append
-        with suppress(InvalidTag):
-            for at in which:
-                begin, size = begins[at], lengths[at] - overhead
-                if size < 0:
-                    break
-                nonce, covered = (iv ^ sequence).to_bytes(12, "big"), COUNTED(sequence, octets[begin - HEAD : begin - 2], size)
-                add(decrypt(nonce, octets[begin : begin + lengths[at]], covered))
-                sequence += 1
-        return found
-
-    def open(self, head: Buffer, body: Buffer, sequence: int) -> bytes | None:
-        """See Opener."""
-        size = len(body) - self.overhead
-        if size < 0:
-            return None
-        try:
-            return self.decrypt((self.iv ^ sequence).to_bytes(12, "big"), body, COUNTED(sequence, bytes(head[:3]), size))
-        except InvalidTag:
-            return None
 
 
 class Mac:
@@ -248,10 +211,6 @@ class OpenerCbc(Opener):
             found.append(plain)
         return found
 
-    def open(self, head: Buffer, body: Buffer, sequence: int) -> bytes | None:
-        """See Opener."""
-        return next(iter(self.run(bytes(head) + bytes(body), (HEAD,), (len(body),), range(1), sequence)), None)
-
 
 def openers_1_2(suite: Suite, master: bytes, client: bytes, server: bytes, *, encrypt_then_mac: bool) -> tuple[Opener, Opener]:
     """The keys of the client and of the server, from the master secret and both randoms (RFC 5246, 6.3)."""
@@ -264,8 +223,7 @@ def openers_1_2(suite: Suite, master: bytes, client: bytes, server: bytes, *, en
     if suite.kind == CBC:
         first, second = (OpenerCbc(suite, key, of, encrypt_then_mac=encrypt_then_mac) for key, of in zip(keys, macs, strict=True))
         return first, second
-    kind = OpenerChaCha if suite.kind == CHACHA else OpenerExplicit
-    return kind(suite, keys[0], ivs[0]), kind(suite, keys[1], ivs[1])
+    return OpenerAead(suite, keys[0], ivs[0]), OpenerAead(suite, keys[1], ivs[1])
 
 
 def suites_of(secret: bytes, suites: dict[int, Suite]) -> list[int]:

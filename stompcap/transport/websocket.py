@@ -96,7 +96,7 @@ class WebSocket:
         if any(lost) or lost_sync:
             reasons = {"websocket_unsynchronised": lost_sync, "the octets that compressed messages refer to are not known": uncertain}
             status, reason = "partly", "; ".join(one for one, there in reasons.items() if there) or "octets are missing or unreadable"
-        closer, code, order = [*said.get("close", (NOBODY, None)), -1][:3]
+        closer, code, order = numbers.first_close(said)
         units, octets = _pair(s[:, frames.FRAMES]), _pair(n[:, OFFSET])
         checks = tuple(websocket_checks.of_frames(said, s, lost)) if "blind" in said else ()
         columns, client = {"close_code": code}, said["client"]

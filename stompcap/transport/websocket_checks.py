@@ -13,6 +13,7 @@ from stompcap.codes import NOBODY
 from stompcap.columns import I64
 from stompcap.transport import websocket_frames as frames
 from stompcap.transport.checks import Check
+from stompcap.transport.websocket_state import first_close
 
 UTF8 = "utf8"
 MASK, RESERVED, LENGTH, CONTROL, FRAGMENTS, AFTER_CLOSE, CLOSE_CODE, CLOSE_ANSWER, ACCEPT, SUBPROTOCOL, VERSION = (
@@ -84,7 +85,7 @@ def of_frames(said: Mapping[str, Any], state: I64, lost: tuple[int, int]) -> lis
 
 def _answered(said: Mapping[str, Any], state: I64, side: int) -> list[Check]:
     """Whether a side answers the other's Close (5.5.1); `broken` says that it has not so far."""
-    first, close = said.get("close", (NOBODY,))[0], said["closes"][1 - side]
+    first, close = first_close(said)[0], said["closes"][1 - side]
     if first != 1 - side or not close or not close[4]:
         return []
     answered = bool(state[side][frames.CLOSED])

@@ -23,9 +23,8 @@ from stompcap.transport.direction import CAME
 from stompcap.transport.events import HANDSHAKE, Event
 from stompcap.transport.state import Arrays
 from stompcap.transport.websocket_side import Side
-from stompcap.transport.websocket_state import FRAMES, HTTP, LOST, OVER, PHASE, WAITING
+from stompcap.transport.websocket_state import FRAMES, HTTP, LOST, OVER, PHASE, WAITING, first_close
 from stompcap.transport.websocket_text import Text
-from stompcap.wire_order import END
 
 UNDECIDED, UPGRADED, REFUSED = range(3)
 MOST_ASKED = 64
@@ -184,11 +183,11 @@ class Connection:
         self._closed(side)
 
     def _closed(self, side: Side) -> None:
-        """The first Close of the connection, in wire order; what older versions kept does not say its place, and nothing is before it."""
+        """The first Close of the connection, in wire order."""
         if side.closed:
             order, code = side.closed[0]
-            _, _, first = [*self.said.get("close", (NOBODY, None, END)), -1][:3]
-            if order < first:
+            by, _, first = first_close(self.said)
+            if by == NOBODY or order < first:
                 self.said["close"] = [side.side, None if code < 0 else code, order]
         side.closed.clear()
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from stompcap.codes import NOBODY
 from stompcap.columns import I64, Octets
 from stompcap.transport import websocket_frames as frames
 from stompcap.transport.deflate import Inflater
@@ -25,6 +28,12 @@ where the search for a frame began, NEAR whether a packet begins where it goes o
 payload and a compressed message began. NOTED has a bit for each kind of mistake that was told. TRUE_BEGINNING: nothing is missing before
 offset 0. WINDOW: whether octets of one are kept, 2 where they are not all known; FORGOT: octets were missing before the first of them.
 LEFT, CHUNKED and TRAILER are of a body."""
+
+
+def first_close(said: Mapping[str, Any]) -> tuple[int, int | None, int]:
+    """Who sent the first Close of a connection, or NOBODY; its code, and its place in wire order: -1 where an older version kept it."""
+    by, code, *order = said.get("close", (NOBODY, None))
+    return by, code, order[0] if order else -1
 
 
 @dataclass
