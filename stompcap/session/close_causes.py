@@ -49,7 +49,7 @@ class Ends:
     """What the causes are told by; one entry per session, of shape (sessions, 2) where it is per side; durations in nanoseconds.
 
     hidden      per side: octets are missing behind its last frame, or all of it is
-    silent      from the last sign of life of either side to the close; -1 where it cannot be measured
+    silent      from the last sign of life of either side to the close; negative where it cannot be measured, or one spoke behind the close
     cut         per side: how long it had been silent against what was agreed when the other closed for that; 0 where it was not so
     repeating   per side: how long it had been repeating, unanswered, what it sent last, up to the last packet; 0 where it was not so
     said        the ERROR behind which the server sent no frame, if it came within ERROR_CLOSES_NS of the close
@@ -132,7 +132,7 @@ def _fitting(first: Mapping[str, OfSessions], facts: SessionFacts, ends: Ends, o
         ("size_limit", size),
         ("slow_consumer", slow),
         # a silence that nobody could measure may be why it was closed
-        ("unknown", ((ends.silent < 0) | ~ends.steady) & (agreed > 0).any(axis=1)),
+        ("unknown", ~ends.steady & (agreed > 0).any(axis=1)),
         ("idle_cut", idle & quiet),
         ("error", ends.said),
         ("idle_cut", quiet & _idle(ends.silent)),

@@ -50,6 +50,9 @@ CAUSES = [
     (OPEN + "< RST\n> DISCONNECT\n", "reset"),
     (OPEN + "> SEND\n< ERROR message:no\n< FIN\n> DISCONNECT\n", "error"),
     (BEATS + "@500 < EOL\n@1500 < EOL\n@2500 < EOL\n@3500 < FIN\n> DISCONNECT\n", "heartbeat_client"),
+    # a client that goes on behind the server's close does not hide the ERROR, also where heart-beats are agreed
+    (BEATS + "> SEND\n< ERROR message:no\n@10 < FIN\n@20 > ACK id:1\n", "error"),
+    (BEATS + "> SEND\n@10 < RST\n@20 > SEND\n", "reset"),
     # what an ERROR says
     (OPEN + "> SEND\n" + MAXIMUM + "< FIN\n", "size_limit"),
     (OPEN + '> SEND\n< ERROR message:x | message size 9 is larger than configured max size 8\n< FIN\n', "size_limit"),
