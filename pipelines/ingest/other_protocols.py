@@ -26,19 +26,28 @@ def not_read(lake: str, batch: str, ports: Collection[int], spark: Callable[[], 
     A header of a balancer with nothing behind it is a probe, and nothing that is not read.
     """
     sql = f"""
-        SELECT protocol, transport, server_port, count(*) AS connections FROM streams
-        WHERE batch_id = '{batch}' AND outer_octets_c2s + outer_octets_s2c > 0
-            AND (origin_source IS NULL OR octets_c2s + octets_s2c > 0) GROUP BY protocol, transport, server_port
+        SELECT s.protocol, s.transport, s.server_port, r.reason AS refused, count(*) AS connections FROM streams s
+        LEFT JOIN (SELECT stream_id, max(reason) AS reason FROM transports
+                   WHERE status = 'refused' AND batch_id = '{batch}' GROUP BY stream_id) r
+            ON r.stream_id = s.stream_id
+        WHERE s.batch_id = '{batch}' AND s.outer_octets_c2s + s.outer_octets_s2c > 0
+            AND (s.origin_source IS NULL OR s.octets_c2s + s.octets_s2c > 0)
+        GROUP BY s.protocol, s.transport, s.server_port, r.reason
     """  # noqa: S608  the batch is a digest of our own
     left_out = f"""
         SELECT sum(stray_segments_c2s + stray_segments_s2c) AS segments, sum(stray_octets_c2s + stray_octets_s2c) AS octets
         FROM streams WHERE batch_id = '{batch}' AND protocol = 'stomp' AND stray_octets_c2s + stray_octets_s2c > 0
     """  # noqa: S608  too
-    files = data_files.of(open_tables.table(location(lake, "streams")), ["batch_id"])
-    mine = {"streams": data_files.Files.of("streams", [file for file in files if file.bounds["batch_id"].may_hold(batch)])}
-    asked = [query.Query("other", ("streams",), sql), query.Query("stray", ("streams",), left_out)]
+    mine = {name: _files(lake, name, batch) for name in ("streams", "transports")}
+    asked = [query.Query("other", ("streams", "transports"), sql), query.Query("stray", ("streams",), left_out)]
     found = query.ask(lake, asked, spark, mine)
     return [*lines(found["other"].to_pylist(), ports), *(stray(**row) for row in found["stray"].to_pylist() if row["octets"])]
+
+
+def _files(lake: str, table: str, batch: str) -> data_files.Files:
+    """The files of a table that may have rows of a batch."""
+    files = data_files.of(open_tables.table(location(lake, table)), ["batch_id"])
+    return data_files.Files.of(table, [file for file in files if file.bounds["batch_id"].may_hold(batch)])
 
 
 def stray(segments: int, octets: int) -> str:

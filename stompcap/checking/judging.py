@@ -26,7 +26,7 @@ from stompcap.tables import TABLES
 from stompcap.tables.unknown_times import without_zero
 from stompcap.tables.words import DIRECTIONS, SIDES
 from stompcap.tcp.flows import in_wire_order
-from stompcap.unread import kinds
+from stompcap.unread import kinds, refusals
 from stompcap.visible import visible
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 WHOLE = 1 << 30
 """Octets of a window, and packets of a flow: more than captures have that are read in one process, so that sessions come whole."""
 
-KEPT = ("streams", "raw_frames", "frames", "sessions", "compliance", "compliance_findings", "coverage")
+KEPT = ("streams", "transports", "raw_frames", "frames", "sessions", "compliance", "compliance_findings", "coverage")
+OCTETS = ("outer_octets_c2s", "outer_octets_s2c")
 MOST_REMARKS = 10
 CHOICES = (*SIDES, "both")
 
@@ -104,7 +105,7 @@ def verdict_of(tables: Mapping[str, pa.Table], names: Sequence[str], options: Op
     sent = Counter(tables["frames"].column("direction").to_pylist())
     frames = {one: sent[way] for one, way in zip(SIDES, DIRECTIONS, strict=True)}
     return Verdict(
-        asked.side, asked.level, names, (), _others(tables["streams"]), rules, _peers(tables["sessions"]), frames,
+        asked.side, asked.level, names, (), _others(tables), rules, _peers(tables["sessions"]), frames,
         baseline.gone(rules, asked.known, asked.sides), asked.allow_empty,
     )
 
@@ -160,8 +161,8 @@ def _peers(sessions: pa.Table) -> list[Peers]:
     return [Peers(client, server, version, number) for (client, server, version), number in counts.most_common()]
 
 
-def _others(streams: pa.Table) -> list[str]:
+def _others(tables: Mapping[str, pa.Table]) -> list[str]:
     """What else than STOMP was spoken, in words."""
-    names = ["protocol", "transport", "server_port", "outer_octets_c2s", "outer_octets_s2c"]
-    rows = [row | {"connections": 1} for row in streams.select(names).to_pylist() if row["outer_octets_c2s"] + row["outer_octets_s2c"]]
-    return kinds(rows)
+    names, refused = ["stream_id", "protocol", "transport", "server_port", *OCTETS], refusals(tables["transports"].to_pylist())
+    rows = [row for row in tables["streams"].select(names).to_pylist() if sum(row[name] for name in OCTETS)]
+    return kinds(row | {"connections": 1, "refused": refused.get(row["stream_id"])} for row in rows)

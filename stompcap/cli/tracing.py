@@ -12,6 +12,7 @@ from stompcap.assembly.captures import read as read_into
 from stompcap.capture_point_warnings import Pair
 from stompcap.errors import CaptureError
 from stompcap.tables.words import DIRECTIONS
+from stompcap.unread import refusals
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,18 +110,19 @@ def sessions_of(
     tables = {name: without_zero(TABLES[name], pa.concat_tables(some)) for name, some in found.items()}
     if trace is not None:
         trace.shared.update(machines.points.shared)
-        _enter_others(trace.others, tables["streams"])
+        refused = refusals(tables["transports"].to_pylist()) if "transports" in tables else {}
+        _enter_others(trace.others, tables["streams"], refused)
     return dialogues(tables, dict(zip(ids, paths, strict=True)))
 
 
-def _enter_others(others: dict[str, Row], streams: pa.Table) -> None:
+def _enter_others(others: dict[str, Row], streams: pa.Table, refused: Mapping[str, str]) -> None:
     """Enter connections with octets that do not speak STOMP, as far as is known now."""
     for row in streams.select(WHAT).to_pylist():
         inner, outer = (row[f"{name}_c2s"] + row[f"{name}_s2c"] for name in OCTETS)
         if row["protocol"] == "stomp":
             others.pop(row["stream_id"], None)
         elif outer and (inner or row["origin_source"] is None):  # else a balancer's probe
-            others[row["stream_id"]] = row | {"connections": 1}
+            others[row["stream_id"]] = row | {"connections": 1, "refused": refused.get(row["stream_id"])}
 
 
 def read(paths: Sequence[str], options: Options, refuse: Callable[[CaptureError], None], most: int = MOST_OCTETS) -> Trace:

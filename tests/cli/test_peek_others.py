@@ -64,6 +64,14 @@ def test_layers_on_any_port_are_told_beside_sessions(
     assert out.splitlines()[-2:] == ["1 connection of WebSocket on port 15675, not read", "1 connection of TLS on port 8443, not decrypted"]
 
 
+def test_a_refused_handshake_is_told_with_the_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = [WEBSOCKET[0], (SERVER, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno")]
+    out, _ = told(tmp_path, packets(refused, (50001, 15675)) + packets(STOMP, (50005, 61613)), capsys, monkeypatch)
+    assert out.splitlines()[-1] == "1 connection of WebSocket on port 15675, refused: the server answered 403"
+
+
 def test_captures_that_are_cut_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     frames = packets(STOMP, (50005, 61613))
     cut = [replace(frame, octets=frame.octets[:60], original=len(frame.octets)) for frame in frames]

@@ -83,6 +83,26 @@ def test_only_connections_of_the_batch_with_octets_count(tmp_path: Path) -> None
     ]
 
 
+def test_what_was_refused_is_told_with_the_answer(tmp_path: Path) -> None:
+    lake = str(tmp_path)
+    lakes.create(lake)
+    octets = {"outer_octets_c2s": 9, "outer_octets_s2c": 9}
+    row = {"batch_id": "b", "protocol": "http", "transport": "websocket", "server_port": 15674, **octets}
+    lakes.append(lake, "streams", table("streams", [row | {"stream_id": stream} for stream in "abc"]), ["b"], "run")
+    layer = {"batch_id": "b", "layer": 1, "kind": "http", "status": "refused"}
+    answers = {"a": "the server answered 404", "b": "the server answered 404", "c": "the server answered 502"}
+    rows = [layer | {"stream_id": stream, "reason": reason} for stream, reason in answers.items()]
+    lakes.append(lake, "transports", table("transports", rows), ["b"], "run")
+
+    def no_spark() -> SparkSession:
+        raise AssertionError("this lake is small")
+
+    assert not_read(lake, "b", PORTS, no_spark) == [
+        "no connection spoke STOMP, but there were: 2 connections of WebSocket on port 15674, refused: the server answered 404; "
+        "1 connection of WebSocket on port 15674, refused: the server answered 502"
+    ]
+
+
 def test_octets_that_were_left_out_are_told(tmp_path: Path) -> None:
     lake = str(tmp_path)
     lakes.create(lake)
