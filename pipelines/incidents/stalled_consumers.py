@@ -11,7 +11,7 @@ from pipelines.incidents.consumer_minutes import DAY_MINUTES, DELIVERED, MINUTE_
 from pipelines.incidents.flagged import NO_NUMBER, NO_TEXT, SECOND_NS
 from pipelines.incidents.leaps import leapt_ns
 from pipelines.incidents.who import SUBJECT, SUBJECT_KIND
-from stompcap.tables.consumers import CONSUMER_STALLS, STALLED_S
+from stompcap.tables.consumers import CONSUMER_STALLS, STALLED_S, STALLS
 
 STALLED_TIMES, WHOLE = 10, 0.9
 """A stall is so many times what the consumer usually takes for a message, or more. Where nothing at all was captured for that share of it,
@@ -19,6 +19,30 @@ a clock may have leapt, of which nobody speaks."""
 
 SKIPPED, SKIPPED_SHARE = 3, 0.5
 """Where so many messages in flight, and that share of them, came before others that were settled, a stall began with the first of them."""
+
+_ACKNOWLEDGED = f"""
+    SELECT s.source, {SUBJECT} AS subject, s.server_product, d.destination_name, {DELIVERED} AS minute, d.delivered_ns, d.ack_latency_us
+    FROM deliveries d JOIN clients s ON s.stream_id = d.stream_id
+    WHERE d.ack_latency_us IS NOT NULL"""
+
+ACKNOWLEDGED_MINUTES = f"""
+    SELECT source, subject, server_product, destination_name, minute, count(*) AS messages, min(ack_latency_us) AS least_us,
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us) AS usual_us
+    FROM ({_ACKNOWLEDGED}) acknowledged GROUP BY source, subject, server_product, destination_name, minute"""
+
+LEAST = f"""
+    SELECT source, subject, min(CASE WHEN before >= minute - {DAY_MINUTES} THEN usual_us ELSE least(usual_us, least_us) END) AS least_us
+    FROM (SELECT *, lag(minute) OVER (PARTITION BY source, subject, server_product, destination_name ORDER BY minute) AS before
+          FROM acknowledged_minutes) minutes
+    GROUP BY source, subject"""
+"""Less than this a consumer never usually takes, of whatever destination: what it took in any minute, or for one message in a minute
+with no day before it (`usual_before`, `usual_at_first`)."""
+
+PAUSES = CONSUMER_STALLS.of().replace(STALLS, f"""
+        SELECT e.* FROM ({STALLS}) e JOIN clients s ON s.stream_id = e.stream_id
+        JOIN least_usual l ON l.source = s.source AND l.subject = {SUBJECT} AND e.end_ns - e.begin_ns >= {STALLED_TIMES} * 1000 * l.least_us
+    """)
+"""View consumer_stalls, without what cannot be long (`long_pauses`): of who always takes its time these are most."""
 
 STILL = f"""
     SELECT * FROM (SELECT t.* REPLACE (t.stalled_ms - CAST(floor({leapt_ns("t.source", "t.begin_ns", "t.end_ns")} / 1e6) AS BIGINT)
@@ -28,16 +52,6 @@ STILL = f"""
         SELECT 1 FROM streams p JOIN leaps l ON l.source = p.source AND l.begin_ns >= p.last_ns
         WHERE p.stream_id = without_leaps.stream_id AND p.close_kind = 'open' AND p.final AND l.end_ns <= without_leaps.end_ns)"""
 """Pauses of consumers, without the leaps of clocks in them; not those of connections that seem to end in a leap of a day."""
-
-ACKNOWLEDGED = f"""
-    SELECT s.source, {SUBJECT} AS subject, s.server_product, d.destination_name, {DELIVERED} AS minute, d.delivered_ns, d.ack_latency_us
-    FROM deliveries d JOIN clients s ON s.stream_id = d.stream_id
-    WHERE d.ack_latency_us IS NOT NULL"""
-
-ACKNOWLEDGED_MINUTES = """
-    SELECT source, subject, server_product, destination_name, minute, count(*) AS messages,
-           percentile_cont(0.5) WITHIN GROUP (ORDER BY ack_latency_us) AS usual_us
-    FROM acknowledged GROUP BY source, subject, server_product, destination_name, minute"""
 
 HOLDERS = f"""
     SELECT DISTINCT t.stream_id, t.subscription, t.begin_ns, t.source, d.destination_name, s.server_product, {SUBJECT} AS subject,
@@ -65,7 +79,7 @@ USUAL_AT_FIRST = f"""
     SELECT t.stream_id, t.subscription, t.begin_ns, percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ack_latency_us) AS usual_us
     FROM (SELECT t.* FROM holders t LEFT JOIN usual_before b ON {_OF_HOLDER.format(one="b")} AND b.minute = t.minute
           WHERE b.minute IS NULL) t
-    JOIN acknowledged d ON {_OF_HOLDER.format(one="d")} AND d.minute = t.minute AND d.delivered_ns < t.begin_ns
+    JOIN ({_ACKNOWLEDGED}) d ON {_OF_HOLDER.format(one="d")} AND d.minute = t.minute AND d.delivered_ns < t.begin_ns
     GROUP BY t.stream_id, t.subscription, t.begin_ns"""
 """What consumers took in the minute in which they stalled, where there is no day before it."""
 
@@ -129,6 +143,6 @@ STALLED = f"""
     WHERE t.ended_by IN ('ack', 'nack') OR t.stream_id NOT IN (SELECT stream_id FROM cuts)"""
 """Times in which a consumer with messages in flight, which had settled some before, settled none; until one consumes there again."""
 
-CTES = {"pauses": CONSUMER_STALLS.of(), "still": STILL, "acknowledged": ACKNOWLEDGED, "acknowledged_minutes": ACKNOWLEDGED_MINUTES,
-        "holders": HOLDERS, "usual_before": USUAL_BEFORE, "usual_at_first": USUAL_AT_FIRST, "usual": USUAL, "long_pauses": LONG,
-        "held": HELD, "stalled": STALLED}  # fmt: skip
+CTES = {"acknowledged_minutes": ACKNOWLEDGED_MINUTES, "least_usual": LEAST, "pauses": PAUSES, "still": STILL, "holders": HOLDERS,
+        "usual_before": USUAL_BEFORE, "usual_at_first": USUAL_AT_FIRST, "usual": USUAL, "long_pauses": LONG, "held": HELD,
+        "stalled": STALLED}  # fmt: skip

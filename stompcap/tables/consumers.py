@@ -13,6 +13,9 @@ from stompcap.tables.view import View
 STALLED_S = 10
 """From how many seconds without a settlement on a consumer with deliveries in flight is stalled."""
 
+STALLS = f"SELECT * FROM ended WHERE end_ns - begin_ns > {STALLED_S}000000000"
+"""The step of view consumer_stalls that tells which pauses are long enough."""
+
 FAR_NS = 9223372036854775807  # behind all times
 NO_CLOCKS_DIFFER = "coalesce(p.clock_difference_min_us, 0) <= 0 AND coalesce(p.clock_difference_max_us, 0) >= 0"
 ASKED = f"""SELECT d.stream_id, d.subscription, d.stream_offset, d.delivered_ns, d.settled_ns, d.settle_offset, d.settlement,
@@ -55,7 +58,7 @@ CONSUMER_STALLS = View(
         LEFT JOIN named n ON n.stream_id = l.stream_id AND n.subscription = l.subscription
         LEFT JOIN (SELECT source, max(last_ns) AS seen_ns FROM {{captures}} GROUP BY source) e ON e.source = p.source
         WHERE {NO_CLOCKS_DIFFER}
-    ), stalled AS (SELECT * FROM ended WHERE end_ns - begin_ns > {STALLED_S}000000000), moves AS (
+    ), stalled AS ({STALLS}), moves AS (
         SELECT stream_id, subscription, delivered_ns AS ns, 1 AS step, CAST(NULL AS BIGINT) AS end_ns FROM asked
         UNION ALL SELECT stream_id, subscription, greatest(delivered_ns, until_ns), -1, NULL FROM asked
         UNION ALL SELECT stream_id, subscription, begin_ns, 0, end_ns FROM stalled

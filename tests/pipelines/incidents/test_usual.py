@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from pipelines.incidents.stalled_consumers import ACKNOWLEDGED_MINUTES, USUAL, USUAL_AT_FIRST, USUAL_BEFORE
+from pipelines.incidents.stalled_consumers import ACKNOWLEDGED_MINUTES, LEAST, USUAL, USUAL_AT_FIRST, USUAL_BEFORE
 
 MINUTE_NS = 60 * 10**9
 DAY_MINUTES = 1440
@@ -36,24 +36,24 @@ def usual(took: Took, begin_ns: int) -> float | None:
     raise AssertionError
 
 
-def asked(took: Took, begins_ns: list[int]) -> dict[int, float | None]:
-    """What the SQL says, with another consumer of the same destination beside it."""
-    names = {"source": "s", "server_product": None, "destination_name": "/queue/q"}
-    rows = [{**names, "subject": who, "minute": at_ns // MINUTE_NS, "delivered_ns": at_ns, "ack_latency_us": us}
-            for who, taken in (("us", took), ("others", [(at_ns, 7 * us + 1) for at_ns, us in took])) for at_ns, us in taken]  # fmt: skip
-    pause = {**names, "subject": "us", "stream_id": "x", "subscription": "0"}
+def asked(took: Took, begins_ns: list[int]) -> tuple[dict[int, float | None], float]:
+    """What the SQL says, with another consumer of the same destination beside it; and what the consumer never usually takes less than."""
+    names = {"source": "s", "server_product": None}
+    clients = [{**names, "subject": who, "stream_id": who} for who in ("us", "others")]
+    rows = [{"stream_id": who, "destination_name": "/queue/q", "delivered_ns": at_ns, "ack_latency_us": us}
+            for who, taken in (("us", took), ("others", [(at_ns, us // 7) for at_ns, us in took])) for at_ns, us in taken]  # fmt: skip
+    pause = {**names, "destination_name": "/queue/q", "subject": "us", "stream_id": "x", "subscription": "0"}
     holders = [{**pause, "begin_ns": at_ns, "minute": at_ns // MINUTE_NS} for at_ns in begins_ns]
-    text = [(name, pa.string()) for name in ("source", "subject", "server_product", "destination_name")]
+    numbers = {"minute", "delivered_ns", "ack_latency_us", "begin_ns"}
     with duckdb.connect() as database:
-        database.register("acknowledged", pa.Table.from_pylist(
-            rows, pa.schema([*text, ("minute", pa.int64()), ("delivered_ns", pa.int64()), ("ack_latency_us", pa.int64())])))  # fmt: skip
-        database.register("holders", pa.Table.from_pylist(
-            holders, pa.schema([*text, ("stream_id", pa.string()), ("subscription", pa.string()), ("begin_ns", pa.int64()),
-                                ("minute", pa.int64())])))  # fmt: skip
-        for name, sql in (("acknowledged_minutes", ACKNOWLEDGED_MINUTES), ("usual_before", USUAL_BEFORE),
+        for name, some in (("clients", clients), ("deliveries", rows), ("holders", holders)):
+            schema = pa.schema([(column, pa.int64() if column in numbers else pa.string()) for column in some[0]])
+            database.register(name, pa.Table.from_pylist(some, schema))
+        for name, sql in (("acknowledged_minutes", ACKNOWLEDGED_MINUTES), ("least_usual", LEAST), ("usual_before", USUAL_BEFORE),
                           ("usual_at_first", USUAL_AT_FIRST), ("usual", USUAL)):  # fmt: skip
             database.execute(f"CREATE TABLE {name} AS {sql}")
-        return dict(database.execute("SELECT begin_ns, usual_us FROM usual").fetchall())
+        [(least,)] = database.execute("SELECT least_us FROM least_usual WHERE subject = 'us'").fetchall()
+        return dict(database.execute("SELECT begin_ns, usual_us FROM usual").fetchall()), least
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -62,4 +62,12 @@ def test_what_a_consumer_usually_takes_is_the_median_of_the_day_before_or_of_its
     minutes = chance.choice([1, 3, 60, 3000])
     took = [(chance.randrange(minutes * MINUTE_NS), chance.choice([10, 20, 20_000, 10**7]) + chance.randrange(10)) for _ in range(200)]
     begins_ns = sorted({chance.randrange(minutes * MINUTE_NS) for _ in range(40)})
-    assert asked(took, begins_ns) == {at_ns: usual(took, at_ns) for at_ns in begins_ns}
+    found, least = asked(took, begins_ns)
+    assert found == {at_ns: usual(took, at_ns) for at_ns in begins_ns}
+    assert all(one is None or one >= least for one in found.values())
+
+
+def test_a_minute_with_a_day_before_it_is_not_told_by_its_quickest_message() -> None:
+    """Else a quick message would have each pause of a slow consumer looked at."""
+    took = [(number * MINUTE_NS, 20_000) for number in range(10)] + [(5 * MINUTE_NS + number, us) for number, us in ((1, 20_000), (2, 10))]
+    assert asked(took, [8 * MINUTE_NS]) == ({8 * MINUTE_NS: 20_000}, 20_000)
