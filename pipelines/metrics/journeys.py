@@ -9,17 +9,19 @@ that differ are replaced. A commit notes the versions of the tables that it was 
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipelines.metrics import journeys_by_spark
 from pipelines.metrics.journeys_sql import REACH, gather_all, join
 from pipelines.metrics.journeys_touched import CONTENT, LACKS, TABLE, TABLES_READ, TIMES, Touched, find_touched, overlapping
 from stompcap.lake import data_files, delta_log, open_tables, query
 from stompcap.lake import tables as lakes
-from stompcap.lake.commits import FILE_ROWS, SOURCE, CommitInfo, compact, replace_files
+from stompcap.lake.commits import FILE_ROWS, SOURCE, CommitInfo, compact, may_hold, replace_files
 from stompcap.lake.data_files import Files
 from stompcap.lake.paths import DataFile, location
 from stompcap.lake.table_writer import TableWriter
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 KEY = " AND ".join(f"t.{name} IS NOT DISTINCT FROM g.{name}" for name in TABLES[TABLE].key)
 NAMES = ", ".join(TABLES[TABLE].arrow.names)
 ORDER = f"ORDER BY {', '.join(journeys_by_spark.SORTED)}"
+APART = {"reason": "not_yet", "joined_by": "ambiguous"}
+"""Rows that the next runs may make otherwise: they stand in files of their own, so that no others are written again with them."""
+
 DRIVER_ROWS = 10_000_000
 """SENDs, MESSAGEs and, where octets are lacking, pieces that DuckDB joins in this process; more are joined in Spark's tasks."""
 
@@ -71,7 +76,7 @@ def refresh(lake: str, batches: Sequence[str], run_id: str, spark: Callable[[], 
         replace_files(delta, [], [], info)
         return 0
     replace_files(delta, [*fresh, *(file for _, files in kept for file in files)], gone, info)
-    compact(lake, TABLE)
+    compact(lake, TABLE, APART)
     return sum(file.rows for file in fresh)
 
 
@@ -135,12 +140,7 @@ def _compared(
         database.execute(f"CREATE TEMP TABLE differing AS SELECT {NAMES}, sum(sign) AS sign FROM ({either}) e GROUP BY {NAMES} "
                          "HAVING sum(sign) <> 0")  # fmt: skip
         gone = database.sql(f"SELECT {NAMES} FROM differing WHERE sign < 0").to_arrow_table()
-        settled = "message_stream_id IS NOT NULL AND joined_by NOT IN ('ambiguous', 'none')"
-        came = f"SELECT {NAMES} FROM differing WHERE sign > 0 AND"
-        fresh = [
-            file for which in (settled, f"NOT ({settled})")
-            for file in _written(lake, database.sql(f"{came} ({which}) {ORDER}").to_arrow_reader())
-        ]  # fmt: skip
+        fresh = _written(lake, database.sql(f"SELECT {NAMES} FROM differing WHERE sign > 0 {ORDER}").to_arrow_reader())
     return fresh, _without(lake, old, touched, gone) if gone.num_rows else []
 
 
@@ -148,6 +148,8 @@ def _without(lake: str, old: Sequence[File], touched: Touched, gone: pa.Table | 
     """The files that have rows which go, each with those that replace it; None for all rows that are computed again."""
     found = []
     for file in old:
+        if gone is not None and not may_hold(file, "ts", gone.column("ts").combine_chunks()):
+            continue
         with query.opened({TABLE: Files.of(TABLE, [file])}) as database:
             database.register("touched", touched.contents)
             if gone is None:
@@ -162,16 +164,23 @@ def _without(lake: str, old: Sequence[File], touched: Touched, gone: pa.Table | 
 
 
 def _written(lake: str, batches: Iterable[pa.RecordBatch]) -> list[DataFile]:
-    """Rows as files that no commit names yet, in their order."""
-    made, schema = [], TABLES[TABLE].arrow
-    writer, rows = TableWriter(lake, TABLE), 0
+    """Rows as files that no commit names yet, in their order, those that `APART` tells of in files of their own."""
+    made, schema = list[DataFile | None](), TABLES[TABLE].arrow
+    writers, rows = defaultdict[str, TableWriter](lambda: TableWriter(lake, TABLE)), Counter[str]()
     for batch in batches:
-        writer.write(pa.Table.from_batches([batch]).cast(schema))
-        rows += batch.num_rows
-        if rows >= FILE_ROWS:
-            made.append(writer.close())
-            writer, rows = TableWriter(lake, TABLE), 0
-    return [file for file in (*made, writer.close()) if file is not None]
+        left, parts = pa.Table.from_batches([batch]).cast(schema), list[tuple[str, pa.Table]]()
+        for column, value in APART.items():
+            which = pc.fill_null(pc.equal(left.column(column), value), fill_value=False)
+            parts.append((column, left.filter(which)))
+            left = left.filter(pc.invert(which))
+        for kind, some in (*parts, ("", left)):
+            if some.num_rows:
+                writers[kind].write(some)
+                rows[kind] += some.num_rows
+            if rows[kind] >= FILE_ROWS:
+                made.append(writers.pop(kind).close())
+                rows[kind] = 0
+    return [file for file in (*made, *(writer.close() for writer in writers.values())) if file is not None]
 
 
 def _by_spark(lake: str, spark: SparkSession, touched: Touched | None, rows: int) -> list[DataFile]:

@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -33,12 +32,17 @@ APP, SOURCE = "stompcap:", "stompcap-source:"
 """Prefixes of application ids (Delta protocol, Transaction Identifiers): of what a commit brings, such as a batch, by which a repeated
 commit is known; and of a table that this one was made from, with the version of that table."""
 
+NOTHING: Mapping[str, str] = {}
+
 FILE_ROWS = 100_000
 """Rows of a file of a table that is replaced in parts."""
 
 SMALL_OCTETS = 1 << 20
-MOST_SMALL = 32
-"""A table may have so many files of less than `SMALL_OCTETS` before a writer compacts them."""
+MOST_SMALL = 8
+"""A table may have so many files of less than `SMALL_OCTETS` before a writer compacts some."""
+
+GROWTH = 2
+"""A small file of at most so many times the octets of all smaller ones becomes one with them: each row is written a few times in all."""
 
 COMPACTED_OCTETS = 1 << 25
 """Octets of small files that a writer compacts at a time, for their rows stand in memory; where a commit adds more, `maintain` does."""
@@ -192,19 +196,33 @@ def ordered(table: str, rows: pa.Table) -> pa.Table:
     return rows.sort_by([(name, "ascending") for name in TABLES[table].key])
 
 
-def compact(lake: str, table: str) -> int:
+def compact(lake: str, table: str, apart: Mapping[str, str] = NOTHING) -> int:
     """Merge a table's small files where it has more than `MOST_SMALL` of them; how many these were.
 
-    A commit of a run adds a file or two to a table: without this, whatever reads the table would cost more with every run.
+    A commit of a run adds a file or two to a table: without this, whatever reads the table would cost more with every run. Files in which
+    all rows have the value `apart` names for a column become none with others, for their rows will be replaced before those.
     """
     delta = open_tables.table(location(lake, table))
-    small = [file for file in data_files.of(delta) if file.size < SMALL_OCTETS and not file.name.startswith(OPEN)]
-    if len(small) <= MOST_SMALL:
-        return 0
+    alike: dict[str | None, list[File]] = {}
+    for file in data_files.of(delta, list(apart)):
+        if file.size < SMALL_OCTETS and not file.name.startswith(OPEN):
+            column = next((name for name, value in apart.items() if file.bounds[name].least == file.bounds[name].most == value), None)
+            alike.setdefault(column, []).append(file)
+    return sum(_merged(lake, table, delta, small) for small in alike.values() if len(small) > MOST_SMALL)
+
+
+def _merged(lake: str, table: str, delta: DeltaTable, small: Sequence[File]) -> int:
+    """Merge small files but for those that are much larger than all others together; how many were merged."""
     from stompcap.lake.table_writer import write
 
-    octets = accumulate(file.size for file in small)
-    small = [file for file, upto in zip(small, octets, strict=True) if upto <= COMPACTED_OCTETS]
-    rows = read(table, small)
-    replace_files(delta, [write(lake, table, rows)] if rows.num_rows else [], small, CommitInfo("compact"), rows_stay=True)
-    return len(small)
+    by_size, octets = sorted(small, key=lambda file: file.size), 0
+    chosen = set[str]()
+    for number, file in enumerate(by_size):
+        if (number > 1 and file.size > GROWTH * octets) or octets + file.size > COMPACTED_OCTETS:
+            break
+        chosen.add(file.name)
+        octets += file.size
+    merged = [file for file in small if file.name in chosen]
+    rows = read(table, merged)
+    replace_files(delta, [write(lake, table, rows)] if rows.num_rows else [], merged, CommitInfo("compact"), rows_stay=True)
+    return len(merged)

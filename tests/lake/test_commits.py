@@ -34,7 +34,7 @@ def no_spark() -> SparkSession:
     raise AssertionError("a small table needs no Spark")
 
 
-@pytest.mark.parametrize(("fit", "left"), slow_behind(1, [(10, FILES - 9), (FILES, 1), (2, FILES - 1)], several=True))
+@pytest.mark.parametrize(("fit", "left"), slow_behind(1, [(5, FILES - 4), (FILES, 1), (2, FILES - 1)], several=True))
 def test_as_many_small_files_are_merged_as_fit_memory(fit: int, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert commits.COMPACTED_OCTETS == 32 << 20
     where = location(str(tmp_path), "stalls")
@@ -46,6 +46,19 @@ def test_as_many_small_files_are_merged_as_fit_memory(fit: int, left: int, tmp_p
         lakes.append(str(tmp_path), "stalls", rows, [f"batch {number}"], "run")
     assert len(data_files.of(DeltaTable(where))) == left
     assert DeltaTable(where).to_pyarrow_table().num_rows == FILES
+
+
+def test_a_file_is_not_written_again_with_files_that_are_much_smaller(tmp_path: Path) -> None:
+    lake, where = str(tmp_path), location(str(tmp_path), "stalls")
+    DeltaTable.create(where, schema=TABLES["stalls"].arrow)
+    large = table("stalls", [{"stream_id": f"{number * 0x9E3779B97F4A7C15 % 2**64:x}", "direction": "c2s"} for number in range(9000)])
+    lakes.append(lake, "stalls", large, ["large"], "run")
+    [name] = [file.name for file in data_files.of(DeltaTable(where))]
+    for number in range(FILES - 1):
+        lakes.append(lake, "stalls", table("stalls", [{"stream_id": "s", "direction": "c2s"}]), [f"batch {number}"], "run")
+    held = data_files.of(DeltaTable(where))
+    assert sorted(file.rows for file in held) == [FILES - 1, 9000]
+    assert name in {file.name for file in held}
 
 
 def followed(folder: Path) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.metrics import journeys, journeys_touched
-from stompcap.lake import data_files, query
+from stompcap.lake import commits, data_files, query
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import CommitInfo, ordered, read, replace_files, written
 from stompcap.lake.paths import location
@@ -142,7 +142,8 @@ def test_a_late_capture_completes_what_waited(empty: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_rows_that_nothing_changes_stay_in_their_files(empty: Path, tmp_path: Path) -> None:
+def test_rows_that_nothing_changes_stay_in_their_files(empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "MOST_SMALL", 32)
     lake, traffic = str(tmp_path), Traffic()
     start(empty, lake)
     for number in range(20):
@@ -229,4 +230,24 @@ def test_where_the_log_was_cut_journeys_are_made_of_all_rows(empty: Path, tmp_pa
     bring(lake, traffic.got(20, 1))
     refresh(lake)
     assert [row["joined_by"] for row in held(lake)] == ["unique"]
+    assert held(lake) == computed(lake)
+
+
+def test_rows_that_wait_stand_in_no_file_with_others(empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many files were put together: else a run would write all of those again when the rows wait no longer."""
+    monkeypatch.setattr(commits, "MOST_SMALL", 3)
+    lake, traffic = str(tmp_path), Traffic()
+    start(empty, lake)
+    for run in range(1, 9):
+        traffic.send(600 * run, run).send(600 * run, 100 + run).got(600 * run + 10, run)
+        for row in (*traffic.rows["captures"], *traffic.rows["streams"]):
+            row["last_ns"] = Traffic.at(600 * run + 20)
+        bring(lake, traffic)
+        refresh(lake)
+    files = data_files.of(DeltaTable(location(lake, "journeys")))
+    waiting = [set(pc.equal(read("journeys", [file]).column("reason"), "not_yet").fill_null(False).to_pylist()) for file in files]
+    assert sorted(map(len, waiting)) == [1] * len(files)
+    assert {True} in waiting
+    assert {False} in waiting
+    assert len(files) <= 2 * 3 + 1
     assert held(lake) == computed(lake)
