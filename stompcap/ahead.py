@@ -61,7 +61,12 @@ def kernel(function: F) -> F:
     return cast(F, Kernel(function))
 
 
-allocating = inline = kernel
+def callee(function: F) -> F:
+    """As `stompcap.kernel.callee`: it is compiled into the kernels that call it, and Python runs it as it is written."""
+    return function
+
+
+allocating, inline = kernel, callee
 
 
 def ready() -> None:

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.registry import CPUDispatcher
 
 from stompcap import kernel_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-BORROWING: dict[str, Any] = {"nogil": True, "_nrt": False}
-COUNTING: dict[str, Any] = {"nogil": True, "_nrt": True}
+BORROWING: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "_nrt": False}
+COUNTING: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "_nrt": True}
 """numba's options of what counts no references, and of what does; its types do not have all that it takes."""
 
 kernel_cache.use()
@@ -26,10 +27,26 @@ def ready() -> None:
     kernel_cache.ready()
 
 
+class Callee(CPUDispatcher):
+    """What only kernels call: it has no wrapper that takes Python's objects, which is a third of what numba compiles."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run it as it is written, where Python calls it all the same."""
+        return self.py_func(*arguments)
+
+
 def _cached(dispatcher: Any, function: F) -> F:
     """Give a compiled function this package's cache."""
     vars(dispatcher)["_cache"] = kernel_cache.KernelCache(function)
     return cast(F, dispatcher)
+
+
+def _called(function: F, **options: Any) -> F:
+    """Compile a function for its callers among kernels alone."""
+    compiled = numba.njit(**BORROWING | {"no_cpython_wrapper": True} | options)(function)
+    if isinstance(compiled, CPUDispatcher):  # not so with no JIT
+        compiled.__class__ = Callee
+    return _cached(compiled, function)
 
 
 def kernel(function: F) -> F:
@@ -41,9 +58,14 @@ def kernel(function: F) -> F:
     return _cached(numba.njit(**BORROWING)(function), function)
 
 
+def callee(function: F) -> F:
+    """Compile a function that kernels call and Python does not, as them."""
+    return _called(function)
+
+
 def inline(function: F) -> F:
     """Compile a helper that kernels call in their inner loops, as them; LLVM inlines it, whatever it costs in code."""
-    return _cached(numba.njit(forceinline=True, **BORROWING)(function), function)
+    return _called(function, forceinline=True)
 
 
 def allocating(function: F) -> F:

@@ -32,7 +32,7 @@ from stompcap import baseline, extras, without
 
 KEPT_SECONDS = 7 * 24 * 3600  # kernels unused for so long are removed
 WITHOUT_KERNELS = ("cli", "prepare", "quality", "report", "spark")
-COMPILED = re.compile(rb"^@(kernel|inline|allocating)$", re.MULTILINE)
+COMPILED = re.compile(rb"^@(kernel|callee|inline|allocating)$", re.MULTILINE)
 IMPORTED = re.compile(rb"^\s*from (stompcap[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 VARIABLE = "NUMBA_CACHE_DIR"
 

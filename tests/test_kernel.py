@@ -14,7 +14,7 @@ import stompcap
 from stompcap.columns import rising
 
 PACKAGE = Path(stompcap.__file__).parent
-COUNTING, BORROWING = "allocating", ("kernel", "inline")
+COUNTING, BORROWING = "allocating", ("kernel", "callee", "inline")
 PLAIN = {"None", "Any", "Int", "Step", "bool", "float", "int", "np", "tuple"}
 """Names in the annotations of what is no array."""
 

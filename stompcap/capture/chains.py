@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from stompcap.capture.integers import Int, u32
 from stompcap.columns import Octets
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline, kernel
 
 CHAIN = 4
 MAX_PACKET_OCTETS = 1 << 24  # no link delivers more in one record; a larger length is damage
@@ -40,7 +40,7 @@ def plausible(octets: Octets, at: Int, layout: Layout, seconds: Int) -> bool:
     return bool(near and u32(octets, at + 4, big) < layout.ticks and length <= layout.longest and length <= original <= MAX_PACKET_OCTETS)
 
 
-@kernel
+@callee
 def pcap_chain(octets: Octets, at: Int, layout: Layout, seconds: Int, final: bool) -> Int:
     """Whether plausible records begin at `at`; `final`: the file ends behind these octets."""
     end, big, head = len(octets), layout.big, layout.head
@@ -93,7 +93,7 @@ def block_octets(length: Int) -> Int:
     return (length + 3) & ~3
 
 
-@kernel
+@callee
 def pcapng_chain(octets: Octets, at: Int, big: bool, final: bool) -> Int:
     """Whether blocks whose two length fields agree begin at `at`."""
     end = len(octets)

@@ -18,7 +18,7 @@ from stompcap.capture.links import find_ip
 from stompcap.capture.tunnels import inside, ipv6_upper, jumbo_octets
 from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, REFUSED, TUNNEL, USED
 from stompcap.columns import I32, I64, U8, Octets
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline, kernel
 
 ENDPOINT_OCTETS = 36
 MAX_TUNNELS = 8  # nested
@@ -85,7 +85,7 @@ def flow_hash(endpoints: U8, row: Int) -> Int:
     return state
 
 
-@kernel
+@callee
 def wrong_sum(octets: Octets, addresses: Int, width: Int, tcp: Int, end: Int) -> bool:
     """Whether the checksum of the segment in [tcp, end) does not match its octets and addresses (RFC 9293, 3.1; RFC 8200, 8.1)."""
     total = np.int64(6) + end - tcp
@@ -150,7 +150,7 @@ def find_tcp(octets: Octets, at: Int, limit: Int, wire_limit: Int) -> tuple[Int,
     return USED, upper, payload, wire_end
 
 
-@kernel
+@callee
 def through(
     octets: Octets, at: Int, protocol: Int, limit: Int, wire_limit: Int, outer: Int
 ) -> tuple[Int, Int, Int, Int, Int, Int]:

@@ -8,7 +8,7 @@ from stompcap.capture.integers import Int, u16, u32
 from stompcap.capture.outer import MPLS, PBB, PPPOE, VNTAG, tagged, within
 from stompcap.capture.verdicts import MALFORMED, NOT_IP, REFUSED, USED
 from stompcap.columns import Octets
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline
 
 # how frames of a link type begin
 NO_LINK, ETHERNET, COOKED, COOKED_2, RAW, NULL, TYPED = 0, 1, 2, 3, 4, 5, 6
@@ -58,7 +58,7 @@ def header_octets(ethertype: Int) -> Int:
     return 6 if ethertype == 0x8926 else 0
 
 
-@kernel
+@callee
 def behind_header(octets: Octets, at: Int, head: Int, outer: Int) -> Step:
     """Behind a header of so many octets, as given by `header_octets`."""
     if head == 4:
@@ -70,7 +70,7 @@ def behind_header(octets: Octets, at: Int, head: Int, outer: Int) -> Step:
     return GO_ON, at + head, u16(octets, at + head - 2, True), outer
 
 
-@kernel
+@callee
 def behind_labels(octets: Octets, at: Int, limit: Int, outer: Int) -> Step:
     """Behind MPLS labels: IP or Ethernet, perhaps after a control word; the labels do not say which."""
     bottom = False
@@ -90,7 +90,7 @@ def behind_labels(octets: Octets, at: Int, limit: Int, outer: Int) -> Step:
     return (GO_ON, at, BRIDGED, outer) if ethernet_like(octets, at, limit) else (REFUSED, 0, 0, 0)
 
 
-@kernel
+@callee
 def behind_llc(octets: Octets, at: Int, limit: Int, outer: Int) -> Step:
     """Behind LLC: IP at once, or a SNAP header with the OUI 0 of RFC 1042 or that of bridges (IEEE 802.1H)."""
     if at + 3 > limit:
@@ -104,7 +104,7 @@ def behind_llc(octets: Octets, at: Int, limit: Int, outer: Int) -> Step:
     return (GO_ON, at + 8, ethertype, outer) if ethertype > LONGEST_LLC else (NOT_IP, 0, 0, 0)
 
 
-@kernel
+@callee
 def step(octets: Octets, at: Int, limit: Int, ethertype: Int, outer: Int) -> Step:
     """Walk one layer: (GO_ON, where the next begins, its ethertype, the layers around it), or USED or a reason instead of GO_ON."""
     head = header_octets(ethertype)
@@ -122,7 +122,7 @@ def step(octets: Octets, at: Int, limit: Int, ethertype: Int, outer: Int) -> Ste
     return (REFUSED if ethertype == 0x894F else NOT_IP), 0, 0, 0  # 0x894F: network service header (RFC 8300)
 
 
-@kernel
+@callee
 def by_ethertype(octets: Octets, at: Int, limit: Int, ethertype: Int, outer: Int) -> tuple[Int, Int, Int]:
     """Walk from what an ethertype names at `at` down to IP: (USED, where IP begins, the layers around it) or (a reason, 0, 0).
 

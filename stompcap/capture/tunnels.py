@@ -13,7 +13,7 @@ from stompcap.capture.links import by_ethertype
 from stompcap.capture.outer import GENEVE, GRE, GTP, IPIP, TEREDO, VXLAN, within
 from stompcap.capture.verdicts import FRAGMENT, MALFORMED, NOT_IP, NOT_TCP, REFUSED, USED
 from stompcap.columns import Octets
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline
 
 # plain numbers would be compiled in, and their kernels once for each
 LLC_TYPE, ETHERNET_TYPE, MPLS_TYPE = np.int64(0), np.int64(0x6558), np.int64(0x8847)
@@ -41,7 +41,7 @@ def ipv6_upper(octets: Octets, at: Int, limit: Int, protocol: Int) -> tuple[Int,
             return USED, protocol, at
 
 
-@kernel
+@callee
 def jumbo_octets(octets: Octets, at: Int, limit: Int) -> Int:
     """The length in a jumbo payload option of the hop-by-hop header at `at` (RFC 2675); 0 for none."""
     if at + 8 > limit:
@@ -59,7 +59,7 @@ def jumbo_octets(octets: Octets, at: Int, limit: Int) -> Int:
     return 0
 
 
-@kernel
+@callee
 def inside(octets: Octets, at: Int, limit: Int, protocol: Int, outer: Int) -> tuple[Int, Int, Int]:
     """What an IP packet of that upper protocol carries from `at` on: (USED, the inner IP packet, the layers around it).
 
@@ -90,7 +90,7 @@ def inside(octets: Octets, at: Int, limit: Int, protocol: Int, outer: Int) -> tu
     return NOT_TCP, 0, 0
 
 
-@kernel
+@callee
 def teredo(octets: Octets, at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
     """What a Teredo datagram carries (RFC 4380, 5.1.1): IPv6, perhaps behind an authentication and an origin header."""
     if at + 4 <= limit and u16(octets, at, True) == 1:
@@ -102,7 +102,7 @@ def teredo(octets: Octets, at: Int, limit: Int, outer: Int) -> tuple[Int, Int, I
     return NOT_TCP, 0, 0
 
 
-@kernel
+@callee
 def gre(octets: Octets, at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
     """What a GRE header carries, as `inside`."""
     if at + 4 > limit:
@@ -119,7 +119,7 @@ def gre(octets: Octets, at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]
     return by_ethertype(octets, at, limit, kind, within(outer, GRE))
 
 
-@kernel
+@callee
 def gtp(octets: Octets, at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
     """What a GTP-U packet carries (3GPP TS 29.281, 5.1 and 5.2): IP behind its header, and behind extension headers, or else left to scapy.
 
@@ -139,7 +139,7 @@ def gtp(octets: Octets, at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]
     return (USED, at, within(outer, GTP)) if version == 4 or version == 6 else (REFUSED, 0, 0)
 
 
-@kernel
+@callee
 def wlan(octets: Octets, at: Int, limit: Int, outer: Int) -> tuple[Int, Int, Int]:
     """What an IEEE 802.11 data frame carries behind LLC (IEEE 802.11-2020, 9.2.4 and 9.3.2); one that is encrypted nothing."""
     if at + 24 > limit:

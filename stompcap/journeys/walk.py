@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stompcap.columns import I64, Bools
-from stompcap.kernel import kernel
+from stompcap.kernel import callee, kernel
 
 HORIZON_NS = 3600 * 10**9
 """How long a MESSAGE may come behind its SEND to be joined to it."""
@@ -67,7 +67,7 @@ def _along(bounds: I64, events: Events, found: Found, inherited: Bools) -> None:
         _one_by_one(events, found, inherited, begin, end)
 
 
-@kernel
+@callee
 def _chain(events: Events, found: Found, inherited: Bools, begin: int, end: int) -> int:
     """Tell the order within a chain, that of the first event; returns where the next one begins, in a sequence that ends at `end`."""
     sends = messages = 0
@@ -96,7 +96,7 @@ def _chain(events: Events, found: Found, inherited: Bools, begin: int, end: int)
     return at
 
 
-@kernel
+@callee
 def _bursts(events: Events, found: Found, begin: int, end: int) -> bool:
     """Join the MESSAGEs of each burst of a chain to its SENDs by their order; returns whether a MESSAGE is in excess."""
     spoiled = False
@@ -115,7 +115,7 @@ def _bursts(events: Events, found: Found, begin: int, end: int) -> bool:
     return spoiled
 
 
-@kernel
+@callee
 def _by_order(events: Events, found: Found, begin: int, end: int) -> None:
     """The MESSAGEs of a burst come of its SENDs, one by one, if these are as many and of one connection."""
     rest = 0
@@ -139,7 +139,7 @@ def _by_order(events: Events, found: Found, begin: int, end: int) -> None:
                 send += 1
 
 
-@kernel
+@callee
 def _one_by_one(events: Events, found: Found, inherited: Bools, begin: int, end: int) -> None:
     """Of each MESSAGE of a sequence: whether one SEND alone is a horizon before it; the latest one where the order tells none."""
     latest = second = -1  # SENDs

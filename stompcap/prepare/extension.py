@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from stompcap import ahead, baseline
+from stompcap.kernel import Callee
 from stompcap.prepare.signatures import Signature, listed
 
 PACKAGE = Path(__file__).parents[1]
-MARKS = {"kernel", "inline", "allocating"}
+MARKS = {"kernel", "callee", "inline", "allocating"}
 MODULES = ("_kernels_0", "_kernels_1")
 """Two, which are compiled at the same time."""
 
@@ -26,7 +27,8 @@ MODULES = ("_kernels_0", "_kernels_1")
 def wanted() -> list[Signature]:
     """The lines of the list that functions outside kernels call; what kernels call is compiled into these."""
     called = set(called_by_python(PACKAGE))
-    return [one for one in listed() if f"{one.module}.{one.function}" in called and not any("=" in word for word in one.arguments)]
+    entered = [one for one in listed() if f"{one.module}.{one.function}" in called and not isinstance(one.dispatcher(), Callee)]
+    return [one for one in entered if not any("=" in word for word in one.arguments)]
 
 
 def called_by_python(package: Path) -> Iterator[str]:

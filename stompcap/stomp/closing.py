@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stompcap import codes
 from stompcap.columns import I64, Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp import delimiter_io as r
 from stompcap.stomp import phases as p
 from stompcap.stomp.grammar import BODY_ALLOWED, NUL
@@ -13,7 +13,7 @@ from stompcap.stomp.octets import find_nul
 from stompcap.stomp.resync import after_nul_unsynced
 
 
-@kernel
+@callee
 def body_to_nul(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int) -> tuple[bool, int]:
     """A body without a usable content-length: to the first NUL."""
     nul = find_nul(octets, s[r.SEARCH], end)
@@ -25,13 +25,13 @@ def body_to_nul(octets: Octets, s: I64, end: int, closed: bool, out: I64, count:
     return True, p.emit(out, count, s, end, codes.PARTIAL, -1)
 
 
-@kernel
+@callee
 def declared_end(s: I64) -> int:
     """Where the NUL is if content-length is right."""
     return int(s[r.BODY] + min(s[r.LENGTH], p.FAR))
 
 
-@kernel
+@callee
 def body_by_length(
     octets: Octets, s: I64, end: int, closed: bool, last: bool, out: I64, count: int
 ) -> tuple[bool, int]:
@@ -54,7 +54,7 @@ def body_by_length(
     return True, count
 
 
-@kernel
+@callee
 def too_long(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int) -> tuple[bool, int]:
     """There is no NUL at the declared end: take an earlier NUL that a known command follows.
 
@@ -82,7 +82,7 @@ def too_long(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: in
     return True, count
 
 
-@kernel
+@callee
 def too_short(octets: Octets, s: I64, end: int, closed: bool, last: bool, out: I64, count: int) -> tuple[bool, int]:
     """There is no earlier NUL either: extend to the next NUL that a known command or the stream's end follows."""
     search = s[r.SEARCH]

@@ -6,7 +6,7 @@ import numpy as np
 
 from stompcap import codes
 from stompcap.columns import Octets
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline
 from stompcap.stomp.grammar import BACKSLASH, CR, ERROR, LF, NUL
 from stompcap.stomp.octets import equals
 from stompcap.stomp.secret_lines import cover, mask_quoted
@@ -38,7 +38,7 @@ def _some(octets: Octets, begin: int) -> bool:
     return found
 
 
-@kernel
+@callee
 def may_have_values(octets: Octets, begin: int, end: int) -> bool:
     """Whether the head [begin, end) may have a token or a URL; blocks overlap where that saves single steps."""
     i = begin
@@ -55,14 +55,14 @@ def may_have_values(octets: Octets, begin: int, end: int) -> bool:
     return False
 
 
-@kernel
+@callee
 def _at_login(octets: Octets, begin: int, at: int) -> bool:
     """Whether a value that begins at `at` is that of the header `login`, in the head at `begin`."""
     first = at - LOGIN_OCTETS.size
     return first > begin and octets[first - 1] == LF and equals(octets, first, at, LOGIN_OCTETS)
 
 
-@kernel
+@callee
 def mask_head_values(octets: Octets, masked: Octets, begin: int, end: int, apply: bool) -> int:
     """Mask tokens and URLs' user information in the values of the head [begin, end): bits of what was found."""
     found = 0
@@ -80,7 +80,7 @@ def mask_head_values(octets: Octets, masked: Octets, begin: int, end: int, apply
     return found
 
 
-@kernel
+@callee
 def _word(octets: Octets, first: int, at: int) -> int:
     """Where the word begins that has `at`."""
     word = at
@@ -89,7 +89,7 @@ def _word(octets: Octets, first: int, at: int) -> int:
     return word
 
 
-@kernel
+@callee
 def _line_before(octets: Octets, first: int, i: int) -> int:
     """Where the text of the line before the one that begins at `i` ends, or -1; an LF may be spelled as a backslash and an n."""
     if i > first and octets[i - 1] == LF:
@@ -99,7 +99,7 @@ def _line_before(octets: Octets, first: int, i: int) -> int:
     return -1
 
 
-@kernel
+@callee
 def _command(octets: Octets, first: int, at: int) -> int:
     """Where the command of the frame begins that has a header at `at`: a line before it that ends in a word of a CONNECT; or -1."""
     i = at
@@ -115,7 +115,7 @@ def _command(octets: Octets, first: int, at: int) -> int:
     return -1
 
 
-@kernel
+@callee
 def mask_clue(
     octets: Octets, masked: Octets, at: int, first: int, end: int, names: SecretNames, apply: bool
 ) -> tuple[bool, int]:
@@ -129,7 +129,7 @@ def mask_clue(
     return mask_named(octets, masked, first, _word(octets, first, at), end, names, True, apply)
 
 
-@kernel
+@callee
 def searched_whole(kind: int, command: int, syntax: int, body: int) -> bool:
     """Whether a row is searched as a whole (`marks.mask_all`), so that clues tell nothing of it."""
     if kind == codes.FRAME:

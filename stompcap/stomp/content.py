@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.columns import I32, I64, U64, Bools, Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee, kernel
 from stompcap.stomp.grammar import MASK, MESSAGE, SEND, pack
 from stompcap.stomp.hashes import MASKED, P1, S1, _stir, hash_of, words_of
 from stompcap.stomp.octets import equals, is_one_of, readonly
@@ -60,7 +60,7 @@ _FIRST[[*_NAMES[:, 0], *_PREFIXES[:, 0]]] = True
 _MASKS = len(MASK)
 
 
-@kernel
+@callee
 def _left_out(names: Octets, begin: int, end: int) -> bool:
     """Whether the name [begin, end) is one of those that do not count."""
     if end == begin or not _FIRST[names[begin]]:
@@ -74,7 +74,7 @@ def _left_out(names: Octets, begin: int, end: int) -> bool:
     return False
 
 
-@kernel
+@callee
 def _is_masked(values: Octets, begin: int, end: int) -> bool:
     """Whether a value has the mask of a secret in it."""
     run = 0
@@ -85,7 +85,7 @@ def _is_masked(values: Octets, begin: int, end: int) -> bool:
     return False
 
 
-@kernel
+@callee
 def _is_message_id(entry: int, first: int, beyond: int, names: Octets, name_at: I32, values: Octets, value_at: I32) -> bool:
     """Whether an entry is called `id` and says what `message-id` says among the entries [first, beyond) of its frame."""
     if not equals(names, name_at[entry], name_at[entry + 1], ID):

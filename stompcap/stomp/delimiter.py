@@ -10,7 +10,7 @@ import numpy as np
 
 from stompcap import codes
 from stompcap.columns import I64, Bools, Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee, kernel
 from stompcap.stomp import closing, opening, resync
 from stompcap.stomp import delimiter_io as r
 from stompcap.stomp import phases as p
@@ -24,7 +24,7 @@ SPARE = 4
 """Rows that must fit before a step is taken: a step writes at most one, a gap another."""
 
 
-@kernel
+@callee
 def _move(s: I64, shift: int) -> None:
     """Shift the positions in a state; negative ones mean none, and so does 0 for LOOK."""
     s[r.DONE] += shift
@@ -38,7 +38,7 @@ def _move(s: I64, shift: int) -> None:
         s[r.EXPECTED] += shift
 
 
-@kernel
+@callee
 def _cut(octets: Octets, s: I64, end: int, declared: int, out: I64, count: int) -> None:
     """The row just written ends at a limit, before its true end: what follows goes on as behind a gap of no octets.
 
@@ -58,7 +58,7 @@ def _cut(octets: Octets, s: I64, end: int, declared: int, out: I64, count: int) 
     p.lose(s)
 
 
-@kernel
+@callee
 def _stretch(
     octets: Octets, s: I64, stretch_end: int, done: bool, final: bool, limits: I64, names: SecretNames, out: I64, count: int
 ) -> int:
@@ -106,7 +106,7 @@ def _stretch(
     return count
 
 
-@kernel
+@callee
 def _gap(s: I64, direction: int, end: int, unsure: bool, out: I64, count: int) -> int:
     """Write the gap [DONE, end) and prepare to resynchronise behind it; positions are stream offsets here.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.columns import Octets
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline
 from stompcap.stomp import grammar as g
 from stompcap.stomp.names import MAY_NOT_PAD, PRIME, digest_of, name_id
 from stompcap.stomp.octets import skip_blanks, trim_blanks
@@ -16,7 +16,7 @@ EMPTY_VALUE, RAW_COLON, PADDED = int(Syntax.EMPTY_VALUE), int(Syntax.RAW_COLON),
 _MASK = np.frombuffer(g.MASK.encode(), np.uint8).copy()
 
 
-@kernel
+@callee
 def line_end(octets: Octets, i: int) -> int:
     """Where blanks and CRs from i on end."""
     while octets[i] == g.SPACE or octets[i] == g.TAB or octets[i] == g.CR:
@@ -24,7 +24,7 @@ def line_end(octets: Octets, i: int) -> int:
     return i
 
 
-@kernel
+@callee
 def trim_line(octets: Octets, begin: int, end: int) -> int:
     """End of [begin, end) without blanks and CRs at its end."""
     while end > begin and (octets[end - 1] == g.SPACE or octets[end - 1] == g.TAB or octets[end - 1] == g.CR):
@@ -84,7 +84,7 @@ def take_value(octets: Octets, i: int, values: Octets, start: int, escapes: int,
     return i, end, bits
 
 
-@kernel
+@callee
 def shorten(values: Octets, begin: int, end: int) -> int:
     """Leave of each run of asterisks longer than the mask no more than it, as a secret's length is not shown: the new end."""
     to = begin

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stompcap.columns import I8, I32, I64, Bools, Octets
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline, kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.header_lines import line_end, shorten, take_name, take_value, without_blanks
@@ -102,7 +102,7 @@ def _first_of_name(
     return -1
 
 
-@kernel
+@callee
 def _choose_cases(meant: I8, effective: I64, holders: I64, stamp: int, first: int, end: int) -> None:
     """Let entries of [first, end) whose name is in another case stand for it, where none has it in lower case."""
     for entry in range(first, end):

@@ -8,7 +8,7 @@ Every search returns how far it came, so that a caller that waits for more octet
 from __future__ import annotations
 
 from stompcap.columns import Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp.grammar import COLON, COMMAND_LENGTHS, COMMAND_OCTETS, CR, LF, LONGEST_COMMAND, NO_VOTE, NUL, ROLE_OF, SPACE
 from stompcap.stomp.octets import match_command
 
@@ -17,7 +17,7 @@ NAME_LIMIT = 256
 """Longest header name accepted in a search for a boundary mid-stream."""
 
 
-@kernel
+@callee
 def after_eols(octets: Octets, begin: int, end: int) -> int:
     """Position of the first octet in [begin, end) that is no part of an EOL; a CR counts only before an LF."""
     i = begin
@@ -31,7 +31,7 @@ def after_eols(octets: Octets, begin: int, end: int) -> int:
     return i
 
 
-@kernel
+@callee
 def command_line(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
     """Whether the line of a command that `role` may send begins at `begin`: (KNOWN, position behind its EOL), (NO, _) or (WAIT, _)."""
     stop = min(end, begin + LONGEST_COMMAND + 1)
@@ -63,7 +63,7 @@ def command_line(octets: Octets, begin: int, end: int, role: int) -> tuple[int, 
     return KNOWN, i + 1
 
 
-@kernel
+@callee
 def follows(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
     """What [begin, end) starts with after any EOLs: (verdict, position behind the EOLs).
 
@@ -79,7 +79,7 @@ def follows(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
     return verdict, i
 
 
-@kernel
+@callee
 def boundary(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
     """Whether a frame may begin at `begin` though nothing before it is known: as `follows`, and stricter.
 
@@ -111,7 +111,7 @@ def boundary(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]
     return (WAIT if k == end and k - line <= NAME_LIMIT else NO), i
 
 
-@kernel
+@callee
 def open_nul(octets: Octets, begin: int, end: int, role: int) -> int:
     """Position of the last NUL in [begin, end) behind which a frame may begin, where only octets from `end` on decide; else -1."""
     i = end

@@ -11,7 +11,7 @@ import numpy as np
 
 from stompcap import codes
 from stompcap.columns import I64, Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee, kernel
 from stompcap.stomp import delimiter_io as r
 from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.grammar import COLON, CONNECT, CR, ERROR, LF, NUL, STOMP, pack
@@ -37,7 +37,7 @@ _TAIL_OCTETS, _TAIL_LENGTHS = pack(("accept-version:", "heart-beat:", "login:", 
 _OPENER_OCTETS, _OPENER_LENGTHS = pack(("connect", "stomp", "error"))
 
 
-@kernel
+@callee
 def _may_open(octets: Octets, begin: int, end: int) -> bool:
     """Whether a row without a whole command line may be the beginning of a frame that has secrets."""
     for word in range(_OPENER_LENGTHS.size):
@@ -47,7 +47,7 @@ def _may_open(octets: Octets, begin: int, end: int) -> bool:
     return False
 
 
-@kernel
+@callee
 def _spells(octets: Octets, begin: int, end: int) -> bool:
     """Whether [begin, end) contains a spelled-out LF: an element 10 behind one of an octet or two."""
     for i in range(begin + 5, end):
@@ -57,7 +57,7 @@ def _spells(octets: Octets, begin: int, end: int) -> bool:
     return False
 
 
-@kernel
+@callee
 def torn_end(octets: Octets, begin: int, end: int) -> int:
     """Where a torn line that begins a row ends: at its line's end or a NUL."""
     stop = line_end(octets, begin, end)
@@ -65,7 +65,7 @@ def torn_end(octets: Octets, begin: int, end: int) -> int:
     return nul if nul >= 0 else stop
 
 
-@kernel
+@callee
 def _goes_on(octets: Octets, first: int, end: int) -> bool:
     """Whether a head goes on, or ends, behind the line that ends at `first`."""
     i = first
@@ -82,7 +82,7 @@ def _goes_on(octets: Octets, first: int, end: int) -> bool:
     return i < end and octets[i] == COLON
 
 
-@kernel
+@callee
 def _cut_in_head(octets: Octets, begin: int, end: int) -> bool:
     """Whether the last line of a row that is no frame is a header's."""
     line = end
@@ -94,7 +94,7 @@ def _cut_in_head(octets: Octets, begin: int, end: int) -> bool:
     return i > line and i < end and octets[i] == COLON
 
 
-@kernel
+@callee
 def mask_all(
     octets: Octets, masked: Octets, begin: int, head: int, end: int, names: SecretNames, apply: bool
 ) -> tuple[bool, bool]:
@@ -106,7 +106,7 @@ def mask_all(
     return lines or spelled or values or texts, (open_line and head == end) or open_spelling
 
 
-@kernel
+@callee
 def mask_partial(
     octets: Octets, masked: Octets, begin: int, body: int, command: int, end: int, names: SecretNames, apply: bool
 ) -> tuple[bool, bool]:
@@ -118,7 +118,7 @@ def mask_partial(
     return lines or spelled, False
 
 
-@kernel
+@callee
 def _tail(octets: Octets, begin: int, end: int) -> bool:
     """Whether octets whose beginning is missing look like the tail of a head.
 
@@ -144,7 +144,7 @@ def _tail(octets: Octets, begin: int, end: int) -> bool:
     return line_ends >= 2
 
 
-@kernel
+@callee
 def _behind_gap(place: int, length: int, syntax: int) -> int:
     """The value of PLACE behind a gap of so many octets."""
     if syntax & LENGTH_UNKNOWN:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.columns import Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp import grammar as g
 from stompcap.stomp.octets import equals, fold
 
@@ -23,7 +23,7 @@ MAY_NOT_PAD = np.array([n in g.UNPADDED for n in NAMES])
 PRIME = 0x01000193
 
 
-@kernel
+@callee
 def digest_of(octets: Octets, begin: int, end: int) -> int:
     """A digest of [begin, end): the product and sum that `heads` forms while it copies a name."""
     value = 0
@@ -32,7 +32,7 @@ def digest_of(octets: Octets, begin: int, end: int) -> int:
     return value ^ (value >> 15)
 
 
-@kernel
+@callee
 def same(octets: Octets, begin: int, end: int, other: int, other_end: int) -> bool:
     """Whether [begin, end) and [other, other_end) contain the same octets."""
     if end - begin != other_end - other:
@@ -43,7 +43,7 @@ def same(octets: Octets, begin: int, end: int, other: int, other_end: int) -> bo
     return True
 
 
-@kernel
+@callee
 def name_id(octets: Octets, begin: int, end: int) -> int:
     """Index in NAMES, or -1."""
     length = end - begin
@@ -55,7 +55,7 @@ def name_id(octets: Octets, begin: int, end: int) -> int:
     return -1
 
 
-@kernel
+@callee
 def _is(octets: Octets, begin: int, end: int, word: int) -> bool:
     """Whether [begin, end) is that name in any case; the lengths must agree."""
     for k in range(end - begin):
@@ -64,7 +64,7 @@ def _is(octets: Octets, begin: int, end: int, word: int) -> bool:
     return True
 
 
-@kernel
+@callee
 def any_case_id(octets: Octets, begin: int, end: int) -> int:
     """As `name_id`, in any case."""
     length = end - begin

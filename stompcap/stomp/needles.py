@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stompcap.columns import I64, U32, U64, Octets
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline, kernel
 from stompcap.stomp.octets import readonly
 from stompcap.stomp.secret_forms import LEAST, forms
 
@@ -55,7 +55,7 @@ def _hash(value: int, shift: int) -> int:
     return ((value * FACTOR) & FULL) >> shift
 
 
-@kernel
+@callee
 def _rarest(octets: Octets, begin: int, size: int, quad: int) -> int:
     """Of the offsets that differ from `quad` by a multiple of four, that of the octets which are rarest in text."""
     best, most = quad, -1
@@ -109,7 +109,7 @@ def packed(words: dict[bytes, int]) -> Needles:
     return Needles(octets, at, np.array(list(words.values()), np.int64), bits, short, 32 - size, first, following, offset)
 
 
-@kernel
+@callee
 def _with_hash(octets: Octets, at: int, slot: int, needles: Needles, found: I64, count: int) -> int:
     """Write the words that have a quad of this hash at `at`; the new number of those found."""
     entry = needles.first[slot]

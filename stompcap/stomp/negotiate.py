@@ -19,7 +19,7 @@ import numpy.typing as npt
 from stompcap import codes
 from stompcap.codes import FRAME, VERSION_ASSUMED_1_0, VERSION_CONNECTED, VERSION_INFERRED, VERSION_UNKNOWN
 from stompcap.columns import I8, I64, Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee, kernel
 from stompcap.stomp import grammar as g
 from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.octets import equals, find_header, readonly, skip_blanks, trim_blanks
@@ -63,7 +63,7 @@ MARKS = {
 }
 
 
-@kernel
+@callee
 def _version_of(octets: Octets, begin: int, end: int) -> int:
     """The version number that a header value names, or -1."""
     begin = skip_blanks(octets, begin, end)
@@ -74,7 +74,7 @@ def _version_of(octets: Octets, begin: int, end: int) -> int:
     return -1
 
 
-@kernel
+@callee
 def _offered(octets: Octets, begin: int, end: int) -> int:
     """The versions that a comma list names, as bits 1 << version."""
     versions = 0
@@ -89,7 +89,7 @@ def _offered(octets: Octets, begin: int, end: int) -> int:
     return versions
 
 
-@kernel
+@callee
 def _escaped_colon(octets: Octets, begin: int, end: int) -> bool:
     for i in range(begin, end - 1):
         if octets[i] == g.BACKSLASH and octets[i + 1] == 99:
@@ -97,7 +97,7 @@ def _escaped_colon(octets: Octets, begin: int, end: int) -> bool:
     return False
 
 
-@kernel
+@callee
 def _marks_of_message(octets: Octets, begin: int, end: int, seen: int) -> int:
     """The marks in the header lines [begin, end) of a MESSAGE; those `seen` already are not searched for again."""
     marks = 0
@@ -115,7 +115,7 @@ def _marks_of_message(octets: Octets, begin: int, end: int, seen: int) -> int:
     return marks
 
 
-@kernel
+@callee
 def _marks_of_settling(octets: Octets, begin: int, end: int, code: int) -> int:
     """The marks in the header lines [begin, end) of an ACK or NACK."""
     marks = _NACKS if code == g.NACK else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.columns import I64, Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp.grammar import COLON, COMMAND_LENGTHS, COMMAND_OCTETS, CR, LF, LONGEST_COMMAND, SPACE, TAB
 
 BLOCK = 128
@@ -18,7 +18,7 @@ def readonly(octets: Octets) -> Octets:
     return view
 
 
-@kernel
+@callee
 def find_nul(octets: Octets, begin: int, end: int) -> int:
     """Position of the first NUL in [begin, end), or -1. Whole blocks are tested at once, which the compiler vectorises."""
     i = begin
@@ -36,7 +36,7 @@ def find_nul(octets: Octets, begin: int, end: int) -> int:
     return -1
 
 
-@kernel
+@callee
 def fold(octet: int) -> int:
     """An ASCII letter in lower case; other octets as they are."""
     if 65 <= octet <= 90:
@@ -44,7 +44,7 @@ def fold(octet: int) -> int:
     return octet
 
 
-@kernel
+@callee
 def match_command(octets: Octets, begin: int, end: int) -> int:
     """Code of the known command that [begin, end) is in any case, or -1."""
     length = end - begin
@@ -62,7 +62,7 @@ def match_command(octets: Octets, begin: int, end: int) -> int:
     return -1
 
 
-@kernel
+@callee
 def equals(octets: Octets, begin: int, end: int, word: Octets) -> bool:
     """Whether [begin, end) is exactly that word."""
     if end - begin != word.size:
@@ -73,7 +73,7 @@ def equals(octets: Octets, begin: int, end: int, word: Octets) -> bool:
     return True
 
 
-@kernel
+@callee
 def is_one_of(octets: Octets, begin: int, end: int, words: Octets, lengths: I64) -> bool:
     """Whether [begin, end) is exactly one of some words (`stompcap.stomp.grammar.pack`)."""
     for word in range(lengths.size):
@@ -82,7 +82,7 @@ def is_one_of(octets: Octets, begin: int, end: int, words: Octets, lengths: I64)
     return False
 
 
-@kernel
+@callee
 def matching(octets: Octets, begin: int, end: int, word: Octets) -> int:
     """How many octets in [begin, end) are those that the word begins with; its lower-case letters match either case."""
     count = 0
@@ -91,7 +91,7 @@ def matching(octets: Octets, begin: int, end: int, word: Octets) -> int:
     return count
 
 
-@kernel
+@callee
 def skip_blanks(octets: Octets, begin: int, end: int) -> int:
     """Position of the first octet in [begin, end) that is neither space nor tab, or end."""
     while begin < end and (octets[begin] == SPACE or octets[begin] == TAB):
@@ -99,7 +99,7 @@ def skip_blanks(octets: Octets, begin: int, end: int) -> int:
     return begin
 
 
-@kernel
+@callee
 def trim_blanks(octets: Octets, begin: int, end: int) -> int:
     """End of [begin, end) without trailing spaces and tabs."""
     while end > begin and (octets[end - 1] == SPACE or octets[end - 1] == TAB):
@@ -107,7 +107,7 @@ def trim_blanks(octets: Octets, begin: int, end: int) -> int:
     return end
 
 
-@kernel
+@callee
 def skip_low(octets: Octets, begin: int, end: int) -> int:
     """Position of the first octet in [begin, end) that is an LF or above a space, or end: past blanks and control octets."""
     while begin < end and octets[begin] <= SPACE and octets[begin] != LF:
@@ -115,7 +115,7 @@ def skip_low(octets: Octets, begin: int, end: int) -> int:
     return begin
 
 
-@kernel
+@callee
 def find_header(octets: Octets, begin: int, end: int, word: Octets) -> tuple[int, int]:
     """The value (begin, end) of the first header line of that exact name in the header lines [begin, end), or (-1, -1).
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from stompcap import codes
 from stompcap.columns import I64, U32, Octets
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline
 from stompcap.stomp import delimiter_io as r
 from stompcap.stomp import phases as p
 from stompcap.stomp.grammar import COLON, COMMAND_LIMIT, COMMAND_OCTET, CONNECT, CONNECTED, CR, LF, NUL, SPACE, STOMP, TAB, pack
@@ -21,7 +21,7 @@ CONTENT_LENGTH, ACCEPT_VERSION, VERSION, ONLY = (pack((word,))[0][0] for word in
 LETTER_A, LETTER_C, LETTER_V = 97, 99, 118
 
 
-@kernel
+@callee
 def between(octets: Octets, s: I64, end: int, closed: bool) -> bool:
     """The octet behind a row decides what begins there."""
     at = s[r.DONE]
@@ -47,7 +47,7 @@ def between(octets: Octets, s: I64, end: int, closed: bool) -> bool:
     return True
 
 
-@kernel
+@callee
 def eols(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int) -> tuple[bool, int]:
     """A run of EOLs between frames."""
     begin = s[r.SEARCH]
@@ -62,7 +62,7 @@ def eols(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int) -
     return True, p.emit(out, count, s, stop, codes.EOL, -1)
 
 
-@kernel
+@callee
 def nuls(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int) -> tuple[bool, int]:
     """A run of NULs between frames."""
     i = s[r.SEARCH]
@@ -75,7 +75,7 @@ def nuls(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int) -
     return True, p.emit(out, count, s, i, codes.JUNK, -1)
 
 
-@kernel
+@callee
 def nul_in_head(octets: Octets, s: I64, nul: int, end: int, closed: bool, out: I64, count: int) -> tuple[int, int]:
     """A NUL before the blank line: junk where a frame follows it, a partial frame where nothing does, else (NO) part of the head."""
     verdict = p.after_nul(octets, s, nul, end, closed)
@@ -90,7 +90,7 @@ def nul_in_head(octets: Octets, s: I64, nul: int, end: int, closed: bool, out: I
     return verdict, count
 
 
-@kernel
+@callee
 def command(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int) -> tuple[bool, int]:
     """The command line: a word of letters, perhaps blanks, LF or CRLF; anything else is junk."""
     begin = s[r.DONE]
@@ -126,7 +126,7 @@ def command(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int
     return True, count
 
 
-@kernel
+@callee
 def declared_length(octets: Octets, begin: int, end: int) -> int:
     """The decimal in [begin, end), without the blanks around it, or INVALID."""
     begin = skip_blanks(octets, begin, end)
@@ -142,7 +142,7 @@ def declared_length(octets: Octets, begin: int, end: int) -> int:
     return value
 
 
-@kernel
+@callee
 def _named(octets: Octets, line: int, stop: int, name: Octets, any_case: bool) -> bool:
     """Whether the header line [line, stop) has that name."""
     colon = line + name.size
@@ -156,7 +156,7 @@ def _named(octets: Octets, line: int, stop: int, name: Octets, any_case: bool) -
     return True
 
 
-@kernel
+@callee
 def _offers_more(octets: Octets, line: int, stop: int, code: int) -> bool:
     """Whether the header line [line, stop) of a handshake frame names a version other than 1.0."""
     name = VERSION if code == CONNECTED else ACCEPT_VERSION
@@ -166,7 +166,7 @@ def _offers_more(octets: Octets, line: int, stop: int, code: int) -> bool:
     return not equals(octets, begin, trim_blanks(octets, begin, stop), ONLY)
 
 
-@kernel
+@callee
 def _blank(octets: Octets, line: int, stop: int) -> bool:
     """Whether [line, stop) is nothing but spaces, tabs and CRs."""
     i = line
@@ -215,7 +215,7 @@ def _begin_body(s: I64, at: int) -> None:
         p.enter(s, p.BODY_TO_NUL, at)
 
 
-@kernel
+@callee
 def head(octets: Octets, s: I64, end: int, closed: bool, names: SecretNames, out: I64, count: int) -> tuple[bool, int]:
     """Header lines up to the blank one, behind which the body begins."""
     i = s[r.SEARCH]

@@ -16,7 +16,7 @@ import numpy as np
 
 from stompcap import codes
 from stompcap.columns import I64, Bools, Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee, kernel
 from stompcap.stomp.clues import LOGIN_OCTETS, mask_head_values, may_have_values
 from stompcap.stomp.delimiter_io import Rows
 from stompcap.stomp.grammar import CONNECT, ERROR, LF, STOMP
@@ -38,7 +38,7 @@ Passcodes = Mapping[int, frozenset[bytes]]
 """By connection (direction // 2): what it gave as secrets."""
 
 
-@kernel
+@callee
 def _known(octets: Octets, begin: int, end: int, values: I64, count: int) -> bool:
     """Whether [begin, end) equals one of the values."""
     for one in range(count):
@@ -47,7 +47,7 @@ def _known(octets: Octets, begin: int, end: int, values: I64, count: int) -> boo
     return False
 
 
-@kernel
+@callee
 def _next(octets: Octets, line: int, at: int, stop: int, names: SecretNames) -> tuple[int, int, bool]:
     """The next secret from `at` on in the header line [line, stop): where it begins and ends, and whether it may be a mere name.
 

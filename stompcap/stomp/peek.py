@@ -10,14 +10,14 @@ import numpy as np
 
 from stompcap.codes import ROLE_CLIENT, ROLE_EOLS, ROLE_OTHER, ROLE_SERVER, ROLE_UNKNOWN
 from stompcap.columns import I8, I64, Bools, Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee, kernel
 from stompcap.stomp.grammar import COLON, CONNECT, CONNECTED, CR, FROM_SERVER, LF, NO_VOTE, NUL, SPACE, STOMP, TAB
 from stompcap.stomp.lookahead import END, KNOWN, NO, WAIT, after_eols, boundary, command_line
 from stompcap.stomp.octets import find_nul, match_command, readonly
 from stompcap.stomp.prefixes import protocol_at
 
 
-@kernel
+@callee
 def _code_of(octets: Octets, begin: int) -> int:
     """The code of the known command at `begin`, whose line is whole."""
     stop = begin
@@ -26,7 +26,7 @@ def _code_of(octets: Octets, begin: int) -> int:
     return int(match_command(octets, begin, stop))
 
 
-@kernel
+@callee
 def _whole_frame(octets: Octets, begin: int, end: int) -> int:
     """Whether a whole frame is at `begin`, whose command's line is whole: header lines, a blank line, a NUL. WAIT: its end is not there."""
     i = begin
@@ -51,7 +51,7 @@ def _whole_frame(octets: Octets, begin: int, end: int) -> int:
         i += 1
 
 
-@kernel
+@callee
 def _role_at(octets: Octets, begin: int, end: int, opens: bool, expected: bool) -> tuple[int, int]:
     """The sender's role by the known command at `begin`; `opens`: the stream begins there.
 
@@ -65,7 +65,7 @@ def _role_at(octets: Octets, begin: int, end: int, opens: bool, expected: bool) 
     return (role if verdict == KNOWN else ROLE_UNKNOWN), verdict
 
 
-@kernel
+@callee
 def _behind_nuls(octets: Octets, begin: int, end: int, expected: bool) -> int:
     """The role by the first known command that a NUL precedes; UNKNOWN where there is none."""
     nul = begin
@@ -81,7 +81,7 @@ def _behind_nuls(octets: Octets, begin: int, end: int, expected: bool) -> int:
         nul += 1
 
 
-@kernel
+@callee
 def _peek_midstream(octets: Octets, begin: int, end: int, expected: bool) -> int:
     verdict, at = boundary(octets, begin, end, NO_VOTE)
     if verdict == KNOWN:
@@ -93,7 +93,7 @@ def _peek_midstream(octets: Octets, begin: int, end: int, expected: bool) -> int
     return int(_behind_nuls(octets, begin, end, expected))
 
 
-@kernel
+@callee
 def _peek_beginning(octets: Octets, begin: int, end: int, expected: bool) -> int:
     i = begin
     nuls = False

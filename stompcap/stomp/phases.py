@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from stompcap import codes
 from stompcap.columns import I64, Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp import delimiter_io as r
 from stompcap.stomp.grammar import NO_VOTE, ROLE_OF, VOTE_CLIENT, VOTE_SERVER
 from stompcap.stomp.lookahead import END, NO, WAIT, follows
@@ -40,7 +40,7 @@ OFFERS_MORE, EXACT_LENGTH = 1, 2
 (DIRECTION, OFFSET, POSITION, OCTETS, KIND, DELIMITED, ROW_SYNTAX, ROW_BODY, ROW_COMMAND, ROW_LINES) = range(r.ROW_FIELDS)
 
 
-@kernel
+@callee
 def learn(s: I64, kind: int) -> None:
     """Count frames by their sender's role. A frame found by a search does not count: it may be a quotation in another's body."""
     if (kind == codes.FRAME or kind == codes.PARTIAL) and s[r.FOOTING] == r.FIRM and s[r.COMMAND] >= 0:
@@ -51,7 +51,7 @@ def learn(s: I64, kind: int) -> None:
         s[r.FOOTING] = r.FOUND
 
 
-@kernel
+@callee
 def sender(s: I64) -> int:
     """The role of this direction's sender: by the frames so far, else by the current command, else ANY."""
     if s[r.ROLE] > 0:
@@ -61,7 +61,7 @@ def sender(s: I64) -> int:
     return int(ROLE_OF[s[r.COMMAND]]) if s[r.COMMAND] >= 0 else NO_VOTE
 
 
-@kernel
+@callee
 def emit(out: I64, count: int, s: I64, end: int, kind: int, delimited: int) -> int:
     """Write the row [DONE, end) and continue between frames behind it; gives the new number of rows."""
     syntax = s[r.SYNTAX]
@@ -92,7 +92,7 @@ def emit(out: I64, count: int, s: I64, end: int, kind: int, delimited: int) -> i
     return count + 1
 
 
-@kernel
+@callee
 def enter(s: I64, phase: int, search: int) -> None:
     """Enter a phase, its search beginning at `search`."""
     s[r.PHASE] = phase
@@ -100,7 +100,7 @@ def enter(s: I64, phase: int, search: int) -> None:
     s[r.LOOK] = 0
 
 
-@kernel
+@callee
 def lose(s: I64) -> None:
     """Octets behind DONE are missing, or cut off: go on where the body's end is expected, or resynchronise."""
     s[r.FOOTING] = r.LOST
@@ -111,7 +111,7 @@ def lose(s: I64) -> None:
     s[r.SEARCH] = s[r.LOOK] = s[r.SYNTAX] = 0
 
 
-@kernel
+@callee
 def junk_from(s: I64, search: int, syntax: int) -> None:
     """The octets at DONE are no frame: search for the next boundary from `search` on."""
     s[r.SYNTAX] |= syntax
@@ -119,7 +119,7 @@ def junk_from(s: I64, search: int, syntax: int) -> None:
     enter(s, RESYNC, search)
 
 
-@kernel
+@callee
 def after_nul(octets: Octets, s: I64, nul: int, end: int, closed: bool) -> int:
     """What follows the NUL at `nul`; WAIT only where more octets may come. LOOK remembers how far it read."""
     verdict, far = follows(octets, max(nul + 1, s[r.LOOK]), end, sender(s))

@@ -20,7 +20,7 @@ from stompcap.codes import (
     ROLE_WEBSOCKET_SERVER,
 )
 from stompcap.columns import I64, Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp.grammar import CR, LF, SPACE, TAB, pack
 from stompcap.stomp.octets import matching
 
@@ -49,7 +49,7 @@ MQTT_CONNECT, MQTT_LENGTH_OCTETS = 0x10, 4  # the first octet of CONNECT, and ho
 MQTT_OCTETS, MQTT_LENGTHS = pack(("\0\4MQTT", "\0\6MQIsdp"))
 
 
-@kernel
+@callee
 def any_of(octets: Octets, begin: int, end: int, words: Octets, lengths: I64) -> bool:
     """Whether one of the words is at `begin`; letters that a word has in lower case match in either case."""
     for word in range(lengths.size):
@@ -58,7 +58,7 @@ def any_of(octets: Octets, begin: int, end: int, words: Octets, lengths: I64) ->
     return False
 
 
-@kernel
+@callee
 def _asks_for_websocket(octets: Octets, begin: int, end: int) -> bool:
     """Whether the head of the HTTP message at `begin` has a line `Upgrade: websocket` (RFC 6455, 4.1)."""
     i = begin
@@ -75,7 +75,7 @@ def _asks_for_websocket(octets: Octets, begin: int, end: int) -> bool:
     return False
 
 
-@kernel
+@callee
 def _http(octets: Octets, begin: int, end: int) -> int:
     """The role by the HTTP message at `begin`; UNKNOWN where there is none. A request line that is whole names its version."""
     if any_of(octets, begin, end, PREFACE_OCTETS, PREFACE_LENGTHS):
@@ -92,7 +92,7 @@ def _http(octets: Octets, begin: int, end: int) -> int:
     return ROLE_HTTP if i == end else ROLE_UNKNOWN
 
 
-@kernel
+@callee
 def _tls(octets: Octets, begin: int, end: int, synced: bool) -> int:
     """The role by the TLS record at `begin`: one of a handshake, or mid-stream any with another behind it; UNKNOWN where there is none."""
     i = begin
@@ -111,7 +111,7 @@ def _tls(octets: Octets, begin: int, end: int, synced: bool) -> int:
     return ROLE_TLS_SERVER if octets[begin] == TLS_HANDSHAKE and hello < end and octets[hello] == SERVER_HELLO else ROLE_TLS
 
 
-@kernel
+@callee
 def _broker_protocol(octets: Octets, begin: int, end: int) -> int:
     """The role by the first octets of another protocol of message brokers; UNKNOWN where they are of none."""
     if any_of(octets, begin, end, AMQP_OCTETS, AMQP_LENGTHS) and begin + 4 < end and octets[begin + 4] <= AMQP_PROTOCOLS:
@@ -130,7 +130,7 @@ def _broker_protocol(octets: Octets, begin: int, end: int) -> int:
     return ROLE_UNKNOWN
 
 
-@kernel
+@callee
 def protocol_at(octets: Octets, begin: int, end: int, synced: bool) -> int:
     """The role by what is at `begin`, where the captured octets of a direction begin; `synced`: so does its stream.
 

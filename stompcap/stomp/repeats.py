@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.columns import Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp.grammar import BACKSLASH, COLON, LF, pack
 from stompcap.stomp.octets import equals
 from stompcap.stomp.secret_forms import BEFORE, BEHIND
@@ -20,7 +20,7 @@ DIGIT = np.zeros(256, np.bool_)
 DIGIT[list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")] = True
 
 
-@kernel
+@callee
 def _may_cover(octets: Octets, begin: int, at: int, stop: int) -> bool:
     """Whether [at, stop) in the head at `begin` lies in one value, of a header that is no number of the protocol's."""
     for k in range(at, stop):
@@ -40,7 +40,7 @@ def _may_cover(octets: Octets, begin: int, at: int, stop: int) -> bool:
     return True
 
 
-@kernel
+@callee
 def mask_repeat(
     octets: Octets, masked: Octets, begin: int, head: int, end: int, at: int, stop: int, edges: int, apply: bool
 ) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stompcap import codes
 from stompcap.columns import I64, Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp import delimiter_io as r
 from stompcap.stomp import phases as p
 from stompcap.stomp.grammar import COLON, CONNECT, CONNECTED, CR, LF, NUL, STOMP
@@ -16,7 +16,7 @@ RUN = 4096
 """Most NULs or EOLs walked behind the end of a candidate frame."""
 
 
-@kernel
+@callee
 def head_end(octets: Octets, line: int, end: int) -> tuple[int, int, int]:
     """Where the head whose header lines begin at `line` ends: (verdict, the body's begin, content-length or -1)."""
     length = -1
@@ -38,7 +38,7 @@ def head_end(octets: Octets, line: int, end: int) -> tuple[int, int, int]:
     return WAIT, i, -1
 
 
-@kernel
+@callee
 def goes_on(octets: Octets, nul: int, end: int, role: int) -> int:
     """Whether the stream goes on behind a frame's NUL as it should: perhaps NULs and EOLs, then a command; WAIT where it ends first.
 
@@ -58,7 +58,7 @@ def goes_on(octets: Octets, nul: int, end: int, role: int) -> int:
     return WAIT if verdict == END else verdict
 
 
-@kernel
+@callee
 def believable(octets: Octets, begin: int, end: int, role: int) -> tuple[int, int]:
     """As `boundary`, and stricter: the frame there has a whole head and its end, and the stream goes on behind it.
 
@@ -79,7 +79,7 @@ def believable(octets: Octets, begin: int, end: int, role: int) -> tuple[int, in
     return (goes_on(octets, nul, end, role) if nul >= 0 else WAIT), i
 
 
-@kernel
+@callee
 def judged(octets: Octets, begin: int, end: int, closed: bool, role: int, opens: bool) -> tuple[int, int]:
     """As `believable`; a frame that a gap or the end cuts short is judged by the octets there are.
 
@@ -95,7 +95,7 @@ def judged(octets: Octets, begin: int, end: int, closed: bool, role: int, opens:
     return verdict, far
 
 
-@kernel
+@callee
 def after_nul_unsynced(octets: Octets, s: I64, nul: int, end: int, closed: bool) -> int:
     """As `after_nul`, where octets before it are missing."""
     verdict, far = judged(octets, max(nul + 1, s[r.LOOK]), end, closed, p.sender(s), False)
@@ -107,7 +107,7 @@ def after_nul_unsynced(octets: Octets, s: I64, nul: int, end: int, closed: bool)
     return NO if verdict == WAIT else verdict
 
 
-@kernel
+@callee
 def resync(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int) -> tuple[bool, int]:
     """Junk up to the next NUL that a known command follows."""
     search = s[r.SEARCH]
@@ -127,7 +127,7 @@ def resync(octets: Octets, s: I64, end: int, closed: bool, out: I64, count: int)
     return True, p.emit(out, count, s, end, codes.JUNK, -1)
 
 
-@kernel
+@callee
 def at_boundary(octets: Octets, s: I64, end: int, closed: bool) -> bool:
     """Behind a gap, or where a capture starts mid-stream: whether a frame begins right here. EOLs to the end are taken for heart-beats."""
     begin = s[r.DONE]
@@ -143,7 +143,7 @@ def at_boundary(octets: Octets, s: I64, end: int, closed: bool) -> bool:
     return True
 
 
-@kernel
+@callee
 def tail(octets: Octets, s: I64, end: int, closed: bool, last: bool, out: I64, count: int) -> tuple[bool, int]:
     """Behind a gap that cut a body of declared length: its end is known, if there is a NUL."""
     nul = s[r.EXPECTED]

@@ -6,7 +6,7 @@ A line may begin at any line's start, behind a CR or a NUL, with or without blan
 from __future__ import annotations
 
 from stompcap.columns import Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp.grammar import BACKSLASH, CR, LF, NUL, STAR
 from stompcap.stomp.octets import skip_low
 from stompcap.stomp.secret_names import SecretNames, secret_value
@@ -14,7 +14,7 @@ from stompcap.stomp.secret_names import SecretNames, secret_value
 LETTER_N, LETTER_R = 110, 114
 
 
-@kernel
+@callee
 def line_end(octets: Octets, begin: int, end: int) -> int:
     """Where the line's text ends: before its LF or CRLF, or at `end`."""
     i = begin
@@ -25,7 +25,7 @@ def line_end(octets: Octets, begin: int, end: int) -> int:
     return i
 
 
-@kernel
+@callee
 def cover(octets: Octets, masked: Octets, begin: int, end: int, apply: bool) -> bool:
     """Whether [begin, end) has something to mask; masks it if `apply`. A NUL stays, so that rows keep their kind."""
     found = False
@@ -37,7 +37,7 @@ def cover(octets: Octets, masked: Octets, begin: int, end: int, apply: bool) -> 
     return found
 
 
-@kernel
+@callee
 def mask_lines(octets: Octets, masked: Octets, begin: int, end: int, names: SecretNames, apply: bool) -> tuple[bool, bool]:
     """Mask the secret lines of [begin, end): (whether one has a value, whether the last line may continue as one)."""
     found = False
@@ -62,7 +62,7 @@ def mask_lines(octets: Octets, masked: Octets, begin: int, end: int, names: Secr
     return found, opened
 
 
-@kernel
+@callee
 def _quoted_end(octets: Octets, i: int, end: int, spelled: bool) -> tuple[int, int]:
     """Where a quoted line ends, and where the next one begins; `spelled`: an LF is written as a backslash and an n."""
     while i < end:
@@ -78,7 +78,7 @@ def _quoted_end(octets: Octets, i: int, end: int, spelled: bool) -> tuple[int, i
     return end, end
 
 
-@kernel
+@callee
 def mask_quoted(octets: Octets, masked: Octets, begin: int, end: int, names: SecretNames, apply: bool) -> tuple[bool, int]:
     """Mask the secret lines of a frame that is quoted from `begin` on, its command's line first: (whether there were, where it ends)."""
     stop = begin

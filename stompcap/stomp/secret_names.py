@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stompcap.columns import U8, U32, Octets
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline, kernel
 from stompcap.settings import Secrets
 from stompcap.stomp.grammar import COLON, CR, LENIENT_NAMES, LF, NUL, SECRET, SPACE
 from stompcap.stomp.octets import skip_low
@@ -104,7 +104,7 @@ def _automaton(patterns: list[tuple[str, bool, int]]) -> SecretNames:
 SECRET_NAMES = secret_header_names()
 
 
-@kernel
+@callee
 def verdict(flags: int) -> bool:
     """Whether a name is secret that patterns with these flags match."""
     return flags & ALWAYS != 0 or flags & (ADDED | NEVER) == ADDED
@@ -125,7 +125,7 @@ def is_secret(octets: Octets, begin: int, end: int, names: SecretNames) -> bool:
     return verdict(flags | names.ends[state])
 
 
-@kernel
+@callee
 def name_end(octets: Octets, begin: int, end: int) -> int:
     """Where the name that begins at `begin` ends: before its colon, its line's end, a CR or a NUL, or at `end`."""
     i = begin
@@ -149,7 +149,7 @@ def likely(octets: Octets, line: int, stop: int, letters: U32, cared: U32) -> in
     return -1
 
 
-@kernel
+@callee
 def secret_value(octets: Octets, line: int, end: int, names: SecretNames) -> tuple[int, bool]:
     """For the line at `line`: where its value begins if its name is secret, or -1; and whether the octets end within the name."""
     begin = skip_low(octets, line, end)

@@ -7,7 +7,7 @@ numbers; in a header, the colon is lost. A value's own commas and digits look li
 from __future__ import annotations
 
 from stompcap.columns import Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp.grammar import BACKSLASH, COLON, CR, LF, NUL, SPACE
 from stompcap.stomp.secret_lines import cover
 from stompcap.stomp.secret_names import CLASS_OF, LEFT_OUT, OTHER, SecretNames, verdict
@@ -17,12 +17,12 @@ CLUE = 4
 """Octets that are taken for the beginning of a name where they end within it."""
 
 
-@kernel
+@callee
 def _digit(octet: int) -> bool:
     return ZERO <= octet <= NINE
 
 
-@kernel
+@callee
 def skip_spelled_blanks(octets: Octets, i: int, end: int) -> int:
     """Skip elements that are blanks or control octets but not LF: a space itself, or the number of an octet below 33."""
     while True:
@@ -38,13 +38,13 @@ def skip_spelled_blanks(octets: Octets, i: int, end: int) -> int:
         i = stop + 1
 
 
-@kernel
+@callee
 def _ends_line(octets: Octets, i: int) -> bool:
     """Whether an element 10 ends at the comma at `i`."""
     return octets[i - 1] == ZERO and octets[i - 2] == ONE and not _digit(octets[i - 3])
 
 
-@kernel
+@callee
 def spelled_end(octets: Octets, begin: int, end: int) -> int:
     """Where the value that begins at `begin` ends: before the comma of the next element 10, at the line's end, or at `end`."""
     i = begin
@@ -58,7 +58,7 @@ def spelled_end(octets: Octets, begin: int, end: int) -> int:
     return i - 1 if begin < i < end and octets[i - 1] == CR else i
 
 
-@kernel
+@callee
 def _behind_colon(octets: Octets, i: int, end: int) -> int:
     """Where the value begins behind a name: past a colon, its escape, or nothing where it was lost; other octets are the value's."""
     j = skip_spelled_blanks(octets, i, end)
@@ -73,7 +73,7 @@ def _behind_colon(octets: Octets, i: int, end: int) -> int:
     return i
 
 
-@kernel
+@callee
 def spelled_value(octets: Octets, begin: int, end: int, names: SecretNames) -> tuple[int, int, bool]:
     """For what is spelled from `begin` on, up to its next LF: where a secret value begins, or -1; where to go on; whether the name is cut.
 
@@ -112,7 +112,7 @@ def spelled_value(octets: Octets, begin: int, end: int, names: SecretNames) -> t
     return -1, end, end - begin >= CLUE
 
 
-@kernel
+@callee
 def mask_spelled(octets: Octets, masked: Octets, begin: int, end: int, names: SecretNames, apply: bool) -> tuple[bool, bool]:
     """Mask the secrets spelled out in [begin, end): (whether one has a value, whether the last line may continue as one)."""
     found = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.columns import Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp.grammar import BACKSLASH, COLON, CR, LF, NUL, SPACE
 from stompcap.stomp.octets import equals, matching
 from stompcap.stomp.secret_lines import cover, line_end
@@ -31,13 +31,13 @@ SCHEMES = tuple(np.frombuffer(word, np.uint8).copy() for word in (b"basic", b"be
 NO_SECRETS = tuple(np.frombuffer(word, np.uint8).copy() for word in (b"Exception", b"Error"))
 
 
-@kernel
+@callee
 def _spells_break(octets: Octets, i: int, end: int) -> bool:
     """Whether a backslash and an n, r or t begin at `i`: a line's end, or a tab, as strings spell them."""
     return i + 1 < end and octets[i] == BACKSLASH and (octets[i + 1] == 110 or octets[i + 1] == 114 or octets[i + 1] == 116)
 
 
-@kernel
+@callee
 def _exception(octets: Octets, begin: int, end: int) -> bool:
     """Whether a word is the name of an exception's class."""
     for suffix in NO_SECRETS:
@@ -46,7 +46,7 @@ def _exception(octets: Octets, begin: int, end: int) -> bool:
     return False
 
 
-@kernel
+@callee
 def _last_part(octets: Octets, begin: int, end: int) -> int:
     """Where the part of a word behind its last dot begins."""
     i = end
@@ -55,7 +55,7 @@ def _last_part(octets: Octets, begin: int, end: int) -> int:
     return i
 
 
-@kernel
+@callee
 def _behind_name(octets: Octets, i: int, end: int) -> tuple[int, int, bool]:
     """Behind a name: where its value begins, or -1; the sign between them; whether the name was quoted."""
     quoted = False
@@ -83,7 +83,7 @@ def _behind_name(octets: Octets, i: int, end: int) -> tuple[int, int, bool]:
     return i, sign, quoted
 
 
-@kernel
+@callee
 def _closing_quote(octets: Octets, i: int, end: int, quote: int, escaped: bool) -> int:
     """Where a quoted string ends that goes on at `i`, before its quote or the backslash of that, or at `end` or a NUL."""
     while i < end and octets[i] != NUL:
@@ -98,7 +98,7 @@ def _closing_quote(octets: Octets, i: int, end: int, quote: int, escaped: bool) 
     return min(i, end)
 
 
-@kernel
+@callee
 def _closing_bracket(octets: Octets, i: int, end: int) -> int:
     """Where the bracket at `i` is closed, or `end` or a NUL."""
     opening = octets[i]
@@ -115,7 +115,7 @@ def _closing_bracket(octets: Octets, i: int, end: int) -> int:
     return i
 
 
-@kernel
+@callee
 def _plain_end(octets: Octets, i: int, end: int) -> int:
     """Where a value without quotes ends."""
     while i < end:
@@ -131,7 +131,7 @@ def _plain_end(octets: Octets, i: int, end: int) -> int:
     return i
 
 
-@kernel
+@callee
 def _value_end(octets: Octets, i: int, end: int) -> tuple[int, int]:
     """Where the value at `i` begins and ends, without its quotes or brackets."""
     octet = octets[i]
@@ -144,7 +144,7 @@ def _value_end(octets: Octets, i: int, end: int) -> tuple[int, int]:
     return i, _plain_end(octets, i, end)
 
 
-@kernel
+@callee
 def _word_end(octets: Octets, i: int, end: int) -> int:
     """Where a word without blanks ends, behind the name of a scheme of HTTP's that begins it, before `end`."""
     begin = i
@@ -159,7 +159,7 @@ def _word_end(octets: Octets, i: int, end: int) -> int:
     return i
 
 
-@kernel
+@callee
 def _starts_line(octets: Octets, begin: int, i: int) -> bool:
     """Whether nothing but blanks stands before `i` on its line."""
     while i > begin and octets[i - 1] <= SPACE and octets[i - 1] != LF:
@@ -167,7 +167,7 @@ def _starts_line(octets: Octets, begin: int, i: int) -> bool:
     return i == begin or octets[i - 1] == LF
 
 
-@kernel
+@callee
 def mask_named(
     octets: Octets, masked: Octets, begin: int, word: int, end: int, names: SecretNames, strict: bool, apply: bool
 ) -> tuple[bool, int]:
@@ -203,7 +203,7 @@ def mask_named(
     return cover(octets, masked, first, last, apply), max(last, stop)
 
 
-@kernel
+@callee
 def mask_text(octets: Octets, masked: Octets, begin: int, end: int, names: SecretNames, apply: bool) -> bool:
     """Mask the secrets that the text [begin, end) names."""
     found = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.columns import Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp.grammar import BACKSLASH, COLON, LF, NUL, SPACE, STAR
 from stompcap.stomp.secret_lines import cover
 
@@ -26,7 +26,7 @@ ENDS_URL[: SPACE + 1] = True
 ENDS_URL[list(b"\"'<>")] = True
 
 
-@kernel
+@callee
 def token_end(octets: Octets, begin: int, end: int, cut: bool) -> int:
     """Where the JSON Web Token ends that begins at `begin`, or -1 where there is none; `cut`: more octets than [begin, end) were sent."""
     plain = begin + 2 < end and octets[begin] == LETTER_E and octets[begin + 1] == LETTER_Y and octets[begin + 2] == LETTER_J
@@ -45,7 +45,7 @@ def token_end(octets: Octets, begin: int, end: int, cut: bool) -> int:
     return i if i > begin + stars and (dots > 0 or stars >= MANY_STARS) else -1
 
 
-@kernel
+@callee
 def user_end(octets: Octets, begin: int, end: int, cut: bool) -> int:
     """Where the user information ends that would begin behind the slashes at `begin`, before its @; -1 where there is none.
 
@@ -71,7 +71,7 @@ def user_end(octets: Octets, begin: int, end: int, cut: bool) -> int:
     return end if at < 0 and cut and i == end and named else at
 
 
-@kernel
+@callee
 def password_of(octets: Octets, begin: int, end: int) -> int:
     """Where the password begins in user information, behind a colon or the escape of one; `begin` where there is none."""
     for i in range(begin, end):
@@ -80,7 +80,7 @@ def password_of(octets: Octets, begin: int, end: int) -> int:
     return begin
 
 
-@kernel
+@callee
 def _scheme(octets: Octets, begin: int, slashes: int) -> bool:
     """Whether a scheme and its colon, or the escape of one, end at `slashes`."""
     i = slashes - 1
@@ -93,7 +93,7 @@ def _scheme(octets: Octets, begin: int, slashes: int) -> bool:
     return named
 
 
-@kernel
+@callee
 def value_at(octets: Octets, begin: int, i: int, end: int, cut: bool) -> tuple[int, int]:
     """The secret value to which the clue at `i` leads, in text that begins at `begin`: where it begins and ends; (-1, -1) without one."""
     if octets[i] == SLASH:
@@ -108,7 +108,7 @@ def value_at(octets: Octets, begin: int, i: int, end: int, cut: bool) -> tuple[i
     return -1, -1
 
 
-@kernel
+@callee
 def mask_values(octets: Octets, masked: Octets, begin: int, end: int, cut: bool, apply: bool) -> bool:
     """Mask the secret values in [begin, end), whatever it is; `cut`: more was sent behind it."""
     found = False
@@ -125,7 +125,7 @@ def mask_values(octets: Octets, masked: Octets, begin: int, end: int, cut: bool,
     return found
 
 
-@kernel
+@callee
 def in_value(octets: Octets, head: int, at: int) -> bool:
     """Whether `at` lies in a header's value, in the head that begins at `head`."""
     line = at

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.columns import Octets
-from stompcap.kernel import allocating, kernel
+from stompcap.kernel import allocating, callee
 from stompcap.stomp import grammar as g
 from stompcap.stomp.syntax import Syntax
 from stompcap.stomp.utf8 import escape, is_utf8
@@ -24,7 +24,7 @@ CLASS[g.BACKSLASH] = SLASH
 CLASS[g.COLON] = COLON_BIT
 
 
-@kernel
+@callee
 def unescape(out: Octets, begin: int, end: int, version: int) -> tuple[int, bool]:
     """Replace the version's escapes in place: (new end, whether there was an undefined one)."""
     at = begin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.columns import Octets
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.stomp.grammar import BACKSLASH
 from stompcap.stomp.octets import BLOCK
 
@@ -15,7 +15,7 @@ ESCAPED = 4
 PLAIN = 32
 
 
-@kernel
+@callee
 def sequence(octets: Octets, i: int, end: int) -> int:
     """Length of the well-formed character at i (RFC 3629, section 4), or 0; -1 for one that is well-formed so far and cut by `end`."""
     first = octets[i]
@@ -43,7 +43,7 @@ def sequence(octets: Octets, i: int, end: int) -> int:
     return length
 
 
-@kernel
+@callee
 def is_ascii(octets: Octets, begin: int, end: int) -> bool:
     """Whether no octet of [begin, end) is above 127; whole blocks at once."""
     i = begin
@@ -61,7 +61,7 @@ def is_ascii(octets: Octets, begin: int, end: int) -> bool:
     return bool(every < 128)
 
 
-@kernel
+@callee
 def is_utf8(octets: Octets, begin: int, end: int) -> bool:
     """Whether [begin, end) is well-formed UTF-8."""
     i = begin
@@ -84,7 +84,7 @@ def is_utf8(octets: Octets, begin: int, end: int) -> bool:
     return True
 
 
-@kernel
+@callee
 def escape(octets: Octets, begin: int, end: int, out: Octets, at: int) -> int:
     """Copy [begin, end) to `out` from `at` on, undecodable octets escaped; gives the end of the copy."""
     i = begin

@@ -12,7 +12,7 @@ import numpy as np
 from stompcap.capture.integers import Int
 from stompcap.capture.segment_columns import ACK, ELSEWHERE, FIN, RST, STEPPED, SYN, URG
 from stompcap.columns import I32, I64, U8
-from stompcap.kernel import allocating, inline, kernel
+from stompcap.kernel import allocating, callee, inline
 from stompcap.tcp import history as h
 from stompcap.tcp import state as s
 from stompcap.tcp.clocks import Sent, take_clock, take_step
@@ -24,7 +24,7 @@ from stompcap.tcp.matching import TIMELESS, find_elsewhere, find_stream, find_sy
 from stompcap.tcp.state import CLOSE_BY, FAR, SIDES, WIDTH, State
 
 
-@kernel
+@callee
 def same_flow(flow: I64, endpoints: U8, row: Int) -> bool:
     """Whether a row belongs to the same flow as the row before it."""
     if flow[row] != flow[row - 1]:
@@ -35,7 +35,7 @@ def same_flow(flow: I64, endpoints: U8, row: Int) -> bool:
     return True
 
 
-@kernel
+@callee
 def take_octets(state: State, history: U8, stream: Int, side: Int, at: Int, octets: Int, flags: Int, believed: bool) -> Int:
     """Take a segment's octets at position `at`; returns its marks."""
     mine, end = SIDES + side * WIDTH, at + octets
@@ -53,7 +53,7 @@ def take_octets(state: State, history: U8, stream: Int, side: Int, at: Int, octe
     return marks
 
 
-@kernel
+@callee
 def take_window(state: State, history: U8, stream: Int, side: Int, window: Int, ts: Int, stalls: I64, count: Int) -> Int:
     """Take the window that a side offers: a zero window stalls the other side until it opens; returns how many stalls there are now."""
     mine = SIDES + side * WIDTH
@@ -114,7 +114,7 @@ class Segment(NamedTuple):
     octets: Int
 
 
-@kernel
+@callee
 def take_stray(state: State, history: U8, stream: Int, seg: Segment) -> None:
     """Take a segment with an impossible sequence number; a RST is still accepted if nothing else is known of its side."""
     mine = SIDES + seg.side * WIDTH
@@ -145,7 +145,7 @@ def take_number(state: State, history: U8, stream: Int, seg: Segment) -> Int:
     return state[stream, mine + s.REF] + s.distance(seq, state[stream, mine + s.REF])
 
 
-@kernel
+@callee
 def take_reset(state: State, history: U8, stream: Int, seg: Segment, end: Int, away: Int) -> bool:
     """Take a RST; returns whether it carries no octets of the stream."""
     note(state, history, stream, seg.side, h.H_RST)
@@ -195,7 +195,7 @@ def hear(state: State, stream: Int, seg: Segment, number: Int) -> Int:
     return np.int64(heard_at(state, stream, 1 - seg.side, seg.ack))
 
 
-@kernel
+@callee
 def count_elsewhere(state: State, rows: Segments, found: Assigned, begin: Int, end: Int, stream: Int) -> None:
     """Count packets that another capture has, or another capture point gives, in a connection; nothing else comes of them."""
     for row in range(begin, end):
@@ -203,7 +203,7 @@ def count_elsewhere(state: State, rows: Segments, found: Assigned, begin: Int, e
         state[stream, SIDES + (0 if rows.forward[row] else 1) * WIDTH + s.COPIES] += rows.wire[row] > 0
 
 
-@kernel
+@callee
 def take_elsewhere(state: State, rows: Segments, found: Assigned, row: Int, first: Int, streams: Int) -> bool:
     """Count such a packet, or have it wait for the flow's first connection; False where no other packets of the flow are here."""
     side = 0 if rows.forward[row] else 1

@@ -22,7 +22,7 @@ from stompcap.capture.integers import Int
 from stompcap.capture.segment_columns import ACK, STEPPED
 from stompcap.codes import BOTH
 from stompcap.columns import I64
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline
 from stompcap.tcp.state import (
     CLOCK_MAX,
     CLOCK_MIN,
@@ -66,7 +66,7 @@ class Sent(NamedTuple):
     number: Int
 
 
-@kernel
+@callee
 def _stepped(state: State, stream: Int, side: Int, ts: Int, number: Int, steps: I64, count: Int) -> Int:
     """Note a step before that segment; what was known ends there. Returns how many steps there are now."""
     if state[stream, CLOCK_STEPS] == MOST_STEPS:
@@ -89,7 +89,7 @@ def take_step(state: State, first: Int, streams: Int, sent: Sent, steps: I64, co
     return _stepped_for_all(state, first, streams, sent.ts, sent.number, steps, count) if sent.flags & STEPPED else count
 
 
-@kernel
+@callee
 def _stepped_for_all(state: State, first: Int, streams: Int, ts: Int, number: Int, steps: I64, count: Int) -> Int:
     """Note a step of all clocks before that segment in a flow's latest connections; returns how many steps there are now."""
     for stream in range(max(first, streams - OPEN_AT_ONCE), streams):
@@ -101,7 +101,7 @@ def _stepped_for_all(state: State, first: Int, streams: Int, ts: Int, number: In
     return count
 
 
-@kernel
+@callee
 def _compare(state: State, stream: Int, sent: Sent, of: Int, steps: I64, count: Int) -> Int:
     """Take that a segment acknowledges the one in the columns from `of` on; returns how many steps there are now."""
     ahead, least, most = sent.ts - state[stream, of + NS], state[stream, CLOCK_MIN], state[stream, CLOCK_MAX]

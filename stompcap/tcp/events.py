@@ -5,7 +5,7 @@ from __future__ import annotations
 from stompcap.capture.integers import Int
 from stompcap.capture.segment_columns import ACK, FIN, RST, SYN
 from stompcap.codes import BOTH, CLOSE_FIN, CLOSE_OPEN, CLOSE_RST, NOBODY
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline
 from stompcap.tcp.state import (
     ACK_SEEN,
     ACKED,
@@ -47,7 +47,7 @@ from stompcap.tcp.state import (
 )
 
 
-@kernel
+@callee
 def handshake(state: State, stream: Int, side: Int, ts: Int, seq: Int, ack: Int, flags: Int) -> None:
     """Take a SYN or SYN-ACK."""
     mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
@@ -121,7 +121,7 @@ def take_ack(state: State, stream: Int, peer: Int, ack: Int) -> None:
         state[stream, at + ACK_SEEN], state[stream, at + ACKED] = 1, ack + (1 << 32)
 
 
-@kernel
+@callee
 def take_close(state: State, stream: Int, side: Int, ts: Int, ack: Int, flags: Int, end: Int) -> None:
     """Take a FIN or a RST behind position `end`. Whichever came first is the close, and its side the closer.
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from stompcap.capture.integers import Int
 from stompcap.columns import I64, U8
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.tcp.layout import BEGIN, CUT_OFF, END, PIECE_ROW, SORT
 from stompcap.tcp.state import COPY
 
@@ -45,7 +45,7 @@ class Block(NamedTuple):
     final: bool
 
 
-@kernel
+@callee
 def edge_from(pieces: I64, believed: Int, low: Int) -> Int:
     """How far pieces continue from a position without a hole."""
     edge = low
@@ -56,7 +56,7 @@ def edge_from(pieces: I64, believed: Int, low: Int) -> Int:
     return edge
 
 
-@kernel
+@callee
 def final_until(tally: I64, pieces: I64, believed: Int, low: Int, reach: Int, behind: bool) -> Int:
     """Up to where a side is final now; `behind`: whether this block brought octets behind the first hole."""
     edge = edge_from(pieces, believed, low)
@@ -73,7 +73,7 @@ def final_until(tally: I64, pieces: I64, believed: Int, low: Int, reach: Int, be
     return cut
 
 
-@kernel
+@callee
 def acknowledged(pieces: I64, believed: Int, position: I64, wire: I64, low: Int, acked: Int) -> Int:
     """Up to where octets are captured without a hole and acknowledged; segments are not split."""
     cut = low
@@ -85,7 +85,7 @@ def acknowledged(pieces: I64, believed: Int, position: I64, wire: I64, low: Int,
     return cut
 
 
-@kernel
+@callee
 def edge_after(pieces: I64, believed: Int, cut: Int) -> Int:
     """How far pieces continue without a hole behind a cut."""
     first = 0
@@ -94,7 +94,7 @@ def edge_after(pieces: I64, believed: Int, cut: Int) -> Int:
     return edge_from(pieces[first:], believed - first, cut)
 
 
-@kernel
+@callee
 def came_behind(rows: I64, number: I64, begin: Int, position: I64, edge: Int, reach: Int) -> bool:
     """Whether a row of the block that begins with packet `begin` lies behind the first hole."""
     for i in range(len(rows) - 1, -1, -1):
@@ -105,7 +105,7 @@ def came_behind(rows: I64, number: I64, begin: Int, position: I64, edge: Int, re
     return False
 
 
-@kernel
+@callee
 def keep_open(
     tally: I64,
     rows: I64,

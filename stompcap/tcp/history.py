@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from stompcap.capture.integers import Int
 from stompcap.columns import U8
-from stompcap.kernel import kernel
+from stompcap.kernel import callee
 from stompcap.tcp.state import HISTORY_BITS, LETTERS, SIDES, WIDTH, State
 
 HISTORY_LETTERS = b"shadfrtwqiu"
@@ -17,7 +17,7 @@ H_SYN, H_SYNACK, H_ACK, H_DATA, H_FIN, H_RST, H_AGAIN, H_ZERO, H_MULTI, H_ODD, H
 HISTORY_WIDTH = 2 * len(HISTORY_LETTERS)
 
 
-@kernel
+@callee
 def note(state: State, history: U8, stream: Int, side: Int, letter: Int) -> None:
     """Add a letter to a connection's history, once per side: code in the low bits, side in bit 7."""
     bits = SIDES + side * WIDTH + HISTORY_BITS

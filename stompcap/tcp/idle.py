@@ -13,7 +13,7 @@ import numpy as np
 
 from stompcap.capture.integers import Int
 from stompcap.columns import I64, Bools
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline
 from stompcap.options import Options
 from stompcap.tcp.history import H_SYN, H_SYNACK, H_ZERO, HISTORY_LETTERS
 from stompcap.tcp.results import Streams
@@ -53,7 +53,7 @@ OPEN_SQL = (
 """Whether a row of table streams is of an open connection."""
 
 
-@kernel
+@callee
 def first_after_idle(state: State, known: Int) -> Int:
     """The first connection of a flow that segments may still belong to."""
     for stream in range(known - 1, 0, -1):
@@ -62,7 +62,7 @@ def first_after_idle(state: State, known: Int) -> Int:
     return 0
 
 
-@kernel
+@callee
 def last_time(state: State, known: Int) -> Int:
     """The time of a flow's latest packet; 0 where it has none."""
     at = 0
@@ -71,7 +71,7 @@ def last_time(state: State, known: Int) -> Int:
     return at
 
 
-@kernel
+@callee
 def _some_open(state: State, first: Int, streams: Int) -> bool:
     for stream in range(max(first, streams - RECENT), streams):
         history = state[stream, SIDES + HISTORY_BITS] | state[stream, SIDES + WIDTH + HISTORY_BITS]
@@ -80,7 +80,7 @@ def _some_open(state: State, first: Int, streams: Int) -> bool:
     return False
 
 
-@kernel
+@callee
 def idle(state: State, first: Int, streams: Int, silence_ns: Int, idle_ns: Int) -> bool:
     """Whether a flow has been silent for so long that none of its connections goes on."""
     return bool(_over(silence_ns, idle_ns, False)) and bool(_over(silence_ns, idle_ns, _some_open(state, first, streams)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from stompcap.capture.integers import Int
 from stompcap.columns import I64, U8
-from stompcap.kernel import allocating, kernel
+from stompcap.kernel import allocating, callee
 from stompcap.tcp.state import COPY
 from stompcap.tcp.sweep import sweep
 
@@ -23,7 +23,7 @@ CAPTURED, COPIED, CUT_OFF = 0, 1, 2
 PRECEDENCE = 40  # bits below the kind in a priority
 
 
-@kernel
+@callee
 def in_order(rows: I64, position: I64, wire: I64, marks: U8, low: Int, limit: Int) -> bool:
     """Whether segments follow one another, with no more than plausible gaps."""
     at = low

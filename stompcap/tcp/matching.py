@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from stompcap.capture.integers import Int
 from stompcap.capture.segment_columns import ACK, RST, SYN
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline
 from stompcap.tcp.idle import RECENT
 from stompcap.tcp.state import (
     CLOSE_BY,
@@ -37,7 +37,7 @@ from stompcap.tcp.state import (
 TIMELESS = 0  # the time of a packet whose time is not known
 
 
-@kernel
+@callee
 def find_syn(state: State, first: Int, streams: Int, side: Int, seq: Int, ack: Int, flags: Int, ts: Int) -> Int:
     """The connection that a SYN belongs to, or -1 for a new one."""
     mine, peer = SIDES + side * WIDTH, SIDES + (1 - side) * WIDTH
@@ -62,7 +62,7 @@ def find_syn(state: State, first: Int, streams: Int, side: Int, seq: Int, ack: I
     return stream if state[stream, peer + SYNCED] and not closed(state, stream) else -1  # simultaneous open
 
 
-@kernel
+@callee
 def find_elsewhere(state: State, first: Int, streams: Int, side: Int, seq: Int, flags: Int) -> Int:
     """The connection that a packet of another capture point counts in: the nearest by its numbers, else the latest; -1: none is there."""
     best, nearest = streams - 1 if streams > first else -1, FAR + 1

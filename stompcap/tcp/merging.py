@@ -21,7 +21,7 @@ from stompcap.capture.integers import Int
 from stompcap.capture.rotation import SAME_CLOCK
 from stompcap.capture.segment_columns import ACK, RST, SYN
 from stompcap.columns import I64, Bools
-from stompcap.kernel import allocating, inline, kernel
+from stompcap.kernel import allocating, callee, inline
 from stompcap.tcp.capture_sequences import UNSEEN, Rows, apart, brings, sequences, size_of, stepped
 from stompcap.tcp.finality import BLOCK
 from stompcap.tcp.idle import LINGER_NS
@@ -30,7 +30,7 @@ from stompcap.tcp.state import CLOSE_BY
 NEVER = 1 << 62
 
 
-@kernel
+@callee
 def unswapped(chain: I64, rows: Rows) -> None:
     """Put neighbours of one direction of one capture in order of time where they alone stand the other way: no clock was stepped there."""
     for i in range(1, len(chain)):
@@ -105,7 +105,7 @@ def waits_for(chain: I64, begin: Int, ack: Int, reach: Int, rows: Rows) -> bool:
     return False
 
 
-@kernel
+@callee
 def held_back(row: Int, line: Int, side: Int, heads: I64, chains: I64, edges: I64, reach: I64,
               lines: Int, rows: Rows) -> Int:  # fmt: skip
     """Whether a packet must wait for the next ones: 2 for octets before its own, 1 for octets that it acknowledges, 0 if not."""

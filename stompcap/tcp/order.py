@@ -8,7 +8,7 @@ import numpy as np
 
 from stompcap.capture.integers import Int
 from stompcap.columns import I32, I64, U8
-from stompcap.kernel import allocating, kernel
+from stompcap.kernel import allocating, callee
 from stompcap.tcp import finality as t
 from stompcap.tcp import state as s
 from stompcap.tcp.copies import COPY_NS
@@ -51,7 +51,7 @@ def grouped(stream_of: I32, forward: U8, marks: U8, wire: I64, streams: Int) -> 
     return starts, rows
 
 
-@kernel
+@callee
 def bounds(state: State, tally: I64, stream: Int, side: Int, rows: I64, position: I64) -> tuple[Int, Int]:
     """Where a side's stream begins, and where it must end; notes in the state whether it is the true beginning."""
     at = s.SIDES + side * s.WIDTH
@@ -68,7 +68,7 @@ def bounds(state: State, tally: I64, stream: Int, side: Int, rows: I64, position
     return base, end
 
 
-@kernel
+@callee
 def length_known(state: State, stream: Int, side: Int, base: Int, end: Int, fin: Int) -> Int:
     """Where a side's stream ends: by its FIN, its octets, or what was acknowledged or sent beyond them."""
     at = s.SIDES + side * s.WIDTH
@@ -82,7 +82,7 @@ def length_known(state: State, stream: Int, side: Int, base: Int, end: Int, fin:
     return beyond if end + 1 < beyond <= end + ABSURD_GAP else end  # one more may be a FIN that was not captured
 
 
-@kernel
+@callee
 def plausible(state: State, stream: Int, side: Int, pieces: I64, number: I64, low: Int) -> tuple[Int, Int]:
     """How many pieces are plausible, and where they end: not beyond a gap too large to be true that acknowledgements contradict."""
     at = s.SIDES + side * s.WIDTH
@@ -96,7 +96,7 @@ def plausible(state: State, stream: Int, side: Int, pieces: I64, number: I64, lo
     return len(pieces), end
 
 
-@kernel
+@callee
 def count_segments(tally: I64, rows: I64, held: Int, position: I64, marks: U8, wire: I64, number: I64, base: Int, limit: Int) -> None:
     """Count the segments that came now."""
     for i in range(len(rows) - 1, -1, -1):
@@ -110,7 +110,7 @@ def count_segments(tally: I64, rows: I64, held: Int, position: I64, marks: U8, w
             tally[t.STRAYED] += wire[row] if outside else 0
 
 
-@kernel
+@callee
 def count_late(
     tally: I64,
     rows: I64,

@@ -11,7 +11,7 @@ import numpy as np
 from stompcap.capture.integers import Int
 from stompcap.codes import CLOSE_OPEN, NOBODY
 from stompcap.columns import I64, U8
-from stompcap.kernel import allocating, inline, kernel
+from stompcap.kernel import allocating, callee, inline
 
 State = I64
 
@@ -61,7 +61,7 @@ def distance(number: Int, position: Int) -> Int:
     return d - (1 << 32) if d >= 1 << 31 else d
 
 
-@kernel
+@callee
 def open_stream(state: State, stream: Int, row: Int, ts: Int, seq: Int) -> None:
     """Start a connection's state at its first row."""
     for i in range(COLUMNS):

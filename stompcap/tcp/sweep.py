@@ -6,7 +6,7 @@ import numpy as np
 
 from stompcap.capture.integers import Int
 from stompcap.columns import I64
-from stompcap.kernel import allocating, inline, kernel
+from stompcap.kernel import allocating, callee, inline
 
 
 @inline
@@ -15,7 +15,7 @@ def higher(heap: I64, i: Int, j: Int, priority: I64) -> bool:
     return bool(priority[heap[i]] < priority[heap[j]])
 
 
-@kernel
+@callee
 def push(heap: I64, size: Int, item: Int, priority: I64) -> None:
     """Add an item to a binary heap of `size` items."""
     heap[size] = item
@@ -25,7 +25,7 @@ def push(heap: I64, size: Int, item: Int, priority: I64) -> None:
         i = (i - 1) >> 1
 
 
-@kernel
+@callee
 def pop(heap: I64, size: Int, priority: I64) -> None:
     """Remove the first item of a binary heap of `size` items."""
     heap[0] = heap[size - 1]

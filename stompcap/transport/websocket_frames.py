@@ -7,7 +7,7 @@ under way. It looks into no payload.
 from __future__ import annotations
 
 from stompcap.columns import I64, Octets
-from stompcap.kernel import inline, kernel
+from stompcap.kernel import callee, inline, kernel
 
 LONGEST_HEAD = 14
 """Octets of a head: two, a length of up to eight more, and a mask of four."""
@@ -51,7 +51,7 @@ def head_length(second: int) -> int:
     return length + 4 if second & 128 else length
 
 
-@kernel
+@callee
 def unmask(octets: Octets, begin: int, end: int, mask: I64, turn: int) -> None:
     """Unmask octets in place; `turn` is the octet of the mask that is next (5.3)."""
     m0, m1, m2, m3 = mask[turn & 3], mask[(turn + 1) & 3], mask[(turn + 2) & 3], mask[(turn + 3) & 3]
@@ -73,7 +73,7 @@ def _note(spans: I64, n: int, position: int, says: int) -> int:
     return n + 1
 
 
-@kernel
+@callee
 def _control(spans: I64, n: int, position: int, first: int, length: int) -> int:
     """Note what is wrong with a control frame (5.5)."""
     if length > LONGEST_CONTROL:
@@ -85,7 +85,7 @@ def _control(spans: I64, n: int, position: int, first: int, length: int) -> int:
     return n
 
 
-@kernel
+@callee
 def _data(s: I64, spans: I64, n: int, position: int, opcode: int, first: int) -> int:
     """Enter a frame of a message (5.4): RSV1 of the first says whether that is compressed (RFC 7692, 6)."""
     if opcode == CONTINUATION:
@@ -110,7 +110,7 @@ def _data(s: I64, spans: I64, n: int, position: int, opcode: int, first: int) ->
     return n
 
 
-@kernel
+@callee
 def _enter(s: I64, spans: I64, n: int, position: int) -> int:
     """Enter the frame whose head is whole; gives the number of spans. BROKEN where a head cannot be so (5.2)."""
     first, second = s[HEAD], s[HEAD + 1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stompcap.columns import I64, Octets
-from stompcap.kernel import allocating, kernel
+from stompcap.kernel import allocating, callee, kernel
 from stompcap.stomp.grammar import LF, NO_VOTE
 from stompcap.stomp.lookahead import END, KNOWN, WAIT, follows
 from stompcap.transport.websocket_frames import BINARY, CLOSE, CONTINUATION, LONGEST_CONTROL, NOT_AGREED, PONG, head_length
@@ -77,7 +77,7 @@ def length_at(octets: Octets, i: int) -> int:
     return length if (65536 if large else 126) <= length <= LARGEST else -1
 
 
-@kernel
+@callee
 def _no_head(octets: Octets, i: int, masked: int) -> bool:
     """Whether two octets can begin no frame of a sender that masks, or does not, or of which that is not known (-1)."""
     first, second = octets[i], octets[i + 1]
@@ -89,7 +89,7 @@ def _no_head(octets: Octets, i: int, masked: int) -> bool:
     return opcode == CONTINUATION and bool(first & 64)
 
 
-@kernel
+@callee
 def _goes_on(first: int, goes_on: int) -> int:
     """Whether the message goes on behind a frame of this first octet: 1 or 0; -1 where no such frame may come now (RFC 6455, 5.4).
 

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.columns import I32, I64, Octets, flat
-from stompcap.kernel import kernel
+from stompcap.kernel import callee, kernel
 from stompcap.stomp.octets import readonly
 from stompcap.stomp.strings import slices
 
@@ -28,7 +28,7 @@ MOST_DIGITS = 18
 SECONDS = 10**11  # a number of seconds is below that until the year 5138, one of milliseconds has been above since 1973
 
 
-@kernel
+@callee
 def _number(octets: Octets, begin: int, end: int) -> int:
     """The decimal number [begin, end), -1 for anything else."""
     if end == begin or end - begin > MOST_DIGITS:
