@@ -44,8 +44,9 @@ LOCAL = {
     gateway.DAEMON: preloaded.MODULE,
     # Half of a cold start is the JVM compiling itself: the first compiler alone is quicker for jobs of seconds and no slower for
     # long ones, whose time is spent in Python and native code.
+    # What tasks pass through it is garbage at once, and would be a GB by the time that Java collects it.
     # One tier has a code cache of 48 MB by default, which the code that Spark generates for some hundred queries fills.
-    JAVA_OPTIONS: "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -Xshare:auto",
+    JAVA_OPTIONS: "-XX:+UseParallelGC -XX:MaxNewSize=128m -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -Xshare:auto",
 }
 OUTPUT_CHARACTERS = 8192
 """Of what a JVM says that does not start, the end that is kept."""
