@@ -31,9 +31,7 @@ def record(report: Report) -> int:
 
 
 def main() -> None:
-    """Start a session, run Python tasks with a shuffle, write and read a Delta table, merge and compact it, run SQL; end the JVM."""
-    from delta.tables import DeltaTable
-
+    """Start a session, run Python tasks with a shuffle, write and read a Delta table, run SQL; end the JVM."""
     from stompcap.lake.manifest import MANIFEST
     from stompcap.spark.blocks import DDL
     from stompcap.spark.session import get_session
@@ -46,9 +44,6 @@ def main() -> None:
         spark.read.format("delta").load(f"{folder}/table").createOrReplaceTempView("tables")
         spark.sql("SELECT kind, count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY id) FROM tables GROUP BY kind ORDER BY 2").toArrow()
         list(spark.sql("SELECT a.name FROM tables a JOIN tables b USING (id) WHERE a.name LIKE '1%' LIMIT 5").toLocalIterator())
-        table = DeltaTable.forPath(spark, f"{folder}/table")
-        table.optimize().executeCompaction()
-        table.vacuum(168)
     spark.stop()
     sys.exit(gateway.stop(archive.LONGEST_S))  # the archive is written when the JVM ends
 
