@@ -49,9 +49,9 @@ def test_tuples_in_the_list_have_the_fields_that_they_have_now() -> None:
 
 
 AS_WRITTEN = {
-    "stompcap.capture.chains.block_octets", "stompcap.capture.integers.u32", "stompcap.capture.outer.tagged", "stompcap.capture.outer.within",
-    "stompcap.session.deliveries.outstanding._is_open", "stompcap.session.deliveries.outstanding.vague", "stompcap.tcp.idle._over",
-    "stompcap.transport.websocket_frames.head_length",
+    "stompcap.capture.chains.block_octets", "stompcap.capture.integers.u32", "stompcap.capture.outer.tagged",
+    "stompcap.capture.outer.within", "stompcap.session.deliveries.outstanding._is_open",
+    "stompcap.session.deliveries.outstanding.vague", "stompcap.tcp.idle._over", "stompcap.transport.websocket_frames.head_length",
 }  # fmt: skip
 """What is compiled for kernels alone and Python calls too, a few times a file or for whole columns: there it runs uncompiled."""
 
