@@ -53,16 +53,19 @@ class Ends:
         return cut
 
     def closed_first(self, side: int) -> Bools:
-        """Per session: the side closed it, perhaps at the same time as the other."""
-        closed: Bools = (self._s.closed_by == side) | (self._s.closed_by == BOTH)
+        """Per session: the side closed it, perhaps at the same time as the other.
+
+        Here and below a Close of WebSocket or a close_notify of TLS comes before TCP's: the server closes TCP whoever asked.
+        """
+        closed: Bools = (self._s.ended_by == side) | (self._s.ended_by == BOTH)
         return closed
 
     @cached_property
     def closed_by_client(self) -> Bools:
         """Per session: the client certainly closed it first."""
-        return np.asarray(self._s.closed_by == CLIENT)
+        return np.asarray(self._s.ended_by == CLIENT)
 
     @cached_property
     def closed_by_server(self) -> Bools:
         """Per session: the server certainly closed it first."""
-        return np.asarray(self._s.closed_by == SERVER)
+        return np.asarray(self._s.ended_by == SERVER)

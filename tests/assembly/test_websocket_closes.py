@@ -88,3 +88,19 @@ def test_so_does_it_where_the_clocks_of_the_directions_differ(who: str, ahead_ms
     [stream] = tables_of([str(path)])["streams"].to_pylist()
     assert stream["clock_difference_min_us"] * ahead_ms > 0
     assert stream["asked_by"] == asked
+
+
+LEAVE = b"DISCONNECT\nreceipt:1\n\n\0"
+RULES = {
+    "the client, without DISCONNECT": (Talk(b"0,0").close(1700, 0).close(1701, 1).shut(1702), {("DS-04", "client")}),
+    "the client, before the RECEIPT": (Talk(b"0,0").say(1600, 0, LEAVE).close(1700, 0).close(1701, 1).shut(1702), {("DS-03", "client")}),
+    "the server, not the RECEIPT": (Talk(b"0,0").say(1600, 0, LEAVE).close(1700, 1).close(1701, 0).shut(1702), {("DS-05", "server")}),
+    "the server": (Talk(b"0,0").close(1700, 1).close(1701, 0).shut(1702), set()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("who", RULES)
+def test_rules_blame_who_sent_the_first_close(who: str, tmp_path: Path) -> None:
+    talk, broken = RULES[who]
+    tables = tables_of([str(pcap(tmp_path / "closes.pcap", talk.frames, nano=True))])
+    assert {(row["rule_id"], row["side"]) for row in tables["compliance_findings"].to_pylist() if row["rule_id"].startswith("DS")} == broken

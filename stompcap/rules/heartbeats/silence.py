@@ -68,7 +68,7 @@ def hb_05(ctx: RuleContext) -> Judged:
     longer than the interval and its margin (`heartbeat_late`, {heartbeat_late} times); fails where it had not, and an ERROR of the
     server gives heart-beats as the reason. A close without a reason is not evaluable: most have another.
 
-    RabbitMQ gives no reason at all. The closing side is the one whose FIN or RST came first.
+    RabbitMQ gives no reason at all. The closing side is the one whose Close of WebSocket, close_notify of TLS, FIN or RST came first.
     """
     w = _waits(ctx)
     waiting = (1 - w.side).astype(np.int64)
