@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from stompcap.lake import history
+from stompcap.lake import commits, history
 from stompcap.lake import tables as lakes
 from stompcap.lake.commits import CommitInfo, replace_files
 from stompcap.lake.paths import location
@@ -26,9 +26,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> str:
     lake = str(tmp_path_factory.mktemp("template") / "a lake")
     for name in ("sessions", "ack_latency"):
         lakes._create_table(lake, lakes.TABLES[name])
-    for number in range(COMMITS):
-        row = {"stream_id": f"{number:020x}", "client_ip": f"10.0.0.{number}"}
-        lakes.append(lake, "sessions", table("sessions", [row]), [str(number)], "run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commits, "MOST_SMALL", COMMITS)  # else some of the commits put files together
+        for number in range(COMMITS):
+            row = {"stream_id": f"{number:020x}", "client_ip": f"10.0.0.{number}"}
+            lakes.append(lake, "sessions", table("sessions", [row]), [str(number)], "run")
     return lake
 
 

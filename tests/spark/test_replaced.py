@@ -48,6 +48,7 @@ def kinds(lake: Path) -> tuple[int, int]:
 def test_replaced_files(kept_s: int, left: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replaced, "KEPT_S", [kept_s])
     monkeypatch.setattr(replaced, "EVERY", 4)
+    monkeypatch.setattr(commits, "MOST_SMALL", 12)
     run(tmp_path, 12)
     assert kinds(tmp_path) == left
     assert DeltaTable(str(tmp_path / "stalls")).to_pyarrow_table().num_rows == 13
@@ -76,6 +77,7 @@ def test_where_others_cleaned_the_log_only_files_that_it_still_names_are_kept(fi
 
 
 def test_maintain_deletes_what_no_run_has_come_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "MOST_SMALL", 12)
     run(tmp_path, 12)
     monkeypatch.setattr(replaced, "KEPT_S", [0])
     done = maintenance.maintain(no_spark, str(tmp_path), "stalls", 168)
