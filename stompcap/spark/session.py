@@ -44,8 +44,8 @@ LOCAL = {
     gateway.DAEMON: preloaded.MODULE,
     # Half of a cold start is the JVM compiling itself: the first compiler alone is quicker for jobs of seconds and no slower for
     # long ones, whose time is spent in Python and native code.
-    # What tasks pass through it is garbage at once, and would be a GB by the time that Java collects it.
     # One tier has a code cache of 48 MB by default, which the code that Spark generates for some hundred queries fills.
+    # Rows that tasks pass through the JVM are garbage at once: a young generation without this bound grows to a gigabyte of it.
     JAVA_OPTIONS: "-XX:+UseParallelGC -XX:MaxNewSize=128m -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -Xshare:auto",
 }
 OUTPUT_CHARACTERS = 8192

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -20,7 +21,7 @@ come next has no known length."""
 
 
 @dataclass
-class Direction:
+class Direction(ABC):
     """What a layer reads of one side of a stream. `numbers` and `raw` go on; `raw` are octets that came and are not decided.
 
     Of the buffer, what is read now lies between `at` and `end`; behind it there is a hole or nothing.
@@ -90,6 +91,6 @@ class Direction:
         row = int(self.given.below.row[piece])
         self.events.append(Event(self.stream, self.side, row, kind, offset, octets, detail, layer))
 
+    @abstractmethod
     def hole(self, octets: int, rest: int, unsure: bool) -> None:
         """So many octets are missing below, or nobody knows how many, behind a `rest` that was not decided."""
-        raise NotImplementedError

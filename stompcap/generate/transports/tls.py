@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, Protocol
@@ -26,7 +27,7 @@ class Sealing(Protocol):
         """A record."""
 
 
-class Tls:
+class Tls(ABC):
     """One connection. Its subclasses open it, and put into `sealed` what seals the records of the client and of the server."""
 
     version = ""
@@ -46,9 +47,9 @@ class Tls:
         for from_client, octets in self.handshake():
             yield from_client, self._counted(from_client, octets)
 
+    @abstractmethod
     def handshake(self) -> Iterator[Flight]:
         """What both sides send before the first octet is carried."""
-        raise NotImplementedError
 
     def flights(self) -> Iterator[Flight]:
         """What a version says aside."""
