@@ -156,15 +156,19 @@ STORMS = _storm(SUBJECT_KIND, SUBJECT, 0) + " UNION ALL " + _storm("'client'", "
 Not those behind a stop of the broker: there everyone comes back.
 """
 
+_EACH_ERROR = f"""
+    SELECT s.* REPLACE (coalesce(e.said, s.error_message) AS error_message,
+                        CASE WHEN e.said IS NULL THEN s.error_detail ELSE e.detail END AS error_detail),
+           coalesce(e.first_ns, {_ENDED}) AS error_ns, e.stream_offset AS error_offset
+    {_ENDS} LEFT JOIN (SELECT stream_id, first_ns, stream_offset, header['message'] AS said, body_preview AS detail FROM frames
+                       WHERE command = 'ERROR' AND direction = 's2c') e ON e.stream_id = s.stream_id
+    WHERE s.error_message IS NOT NULL AND s.outcome <> 'refused' AND s.cause NOT IN ('broker_stop', 'idle_cut', 'heartbeat_client')"""
 ERRORS = f"""
-    SELECT {_OF_SESSION}, {alike(_TEXT)} AS what, {_TEXT} AS text, coalesce(e.first_ns, {_ENDED}) AS begin_ns,
-           coalesce(e.first_ns, {_ENDED}) AS end_ns, 0 AS messages, {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction,
-           e.stream_offset, x.destination_name, {NO_NUMBER} AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
-    {_ENDS} LEFT JOIN (SELECT stream_id, {_ONE.format("destination_name")} AS destination_name FROM sends WHERE stream_id NOT IN (
-                           SELECT stream_id FROM subscriptions) GROUP BY stream_id) x ON x.stream_id = s.stream_id
-    LEFT JOIN (SELECT stream_id, min(first_ns) AS first_ns, min(stream_offset) AS stream_offset FROM frames
-                       WHERE command = 'ERROR' AND direction = 's2c' GROUP BY stream_id) e ON e.stream_id = s.stream_id
-    WHERE s.error_message IS NOT NULL AND s.outcome <> 'refused' AND s.cause NOT IN ('broker_stop', 'idle_cut', 'heartbeat_client')
-      AND {_ENDED} IS NOT NULL"""
-"""Sessions that got an ERROR, by what it says, at the time of the first: RabbitMQ goes on after some. Of those that send alone, and to one
-destination, it is named: Artemis does not say that an address is full."""
+    SELECT {_OF_SESSION}, {alike(_TEXT)} AS what, {_TEXT} AS text, s.error_ns AS begin_ns, s.error_ns AS end_ns, 0 AS messages,
+           {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction, s.error_offset AS stream_offset, x.destination_name,
+           {NO_NUMBER} AS before, {NO_NUMBER} AS backlog, {NO_NUMBER} AS late_s
+    FROM ({_EACH_ERROR}) s LEFT JOIN (SELECT stream_id, {_ONE.format("destination_name")} AS destination_name FROM sends
+                                      WHERE stream_id NOT IN (SELECT stream_id FROM subscriptions) GROUP BY stream_id) x
+    ON x.stream_id = s.stream_id WHERE s.error_ns IS NOT NULL"""
+"""ERRORs by what they say, each at its own time: RabbitMQ and ActiveMQ go on after many. Where their session sends alone, and to one
+destination, that is named: Artemis does not say that an address is full."""

@@ -44,7 +44,9 @@ def long_way(facts: Facts) -> Summary:
 def protocol(facts: Facts) -> Summary:
     """A MUST that is broken."""
     rule = visible((facts.text or facts.what).strip(), 90)
-    who = f"{facts.broker} at {facts.name}" if facts.subject_kind == "broker" else facts.name
+    product = visible(facts.what.partition(" ")[2], 40)
+    client = f"{facts.name} ({product})" if product else facts.name
+    who = f"{facts.broker} at {facts.name}" if facts.subject_kind == "broker" else client
     lost = facts.what.startswith(f"{WRONG_LENGTH} ") and facts.events >= OFTEN
     numbers = (("findings", "", None, float(facts.events)),)
     return Summary("warning" if lost else "note", f"{who} broke {counted(facts.events, 'time')} MUST {rule}", numbers)

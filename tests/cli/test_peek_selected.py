@@ -88,6 +88,13 @@ def test_one_line_a_session_and_a_total(capsys: Said, monkeypatch: pytest.Monkey
     assert "ERROR" in out[-1]
 
 
+def test_a_session_that_stomp_did_not_end_shows_the_close_of_websocket(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = told(capsys, monkeypatch, str(DATA / "transports" / "rabbitmq_closes.pcap"), "--summary").splitlines()
+    ended = {line.split()[2]: line[len(line.split("  ")[0]) :].split("  ")[3].strip() for line in out if "-ws-" in line}
+    assert ended["u-rabbitmq-ws-toolarge-12"] == "Close 1009"
+    assert ended["u-rabbitmq-ws-vanishes-12"] == "unknown"
+
+
 def test_the_body_of_an_error_and_the_packet_of_each_finding(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     out = told(capsys, monkeypatch, AFTERMATH, "--only", "errors").splitlines()
     assert any(line.startswith("            | ") for line in out)

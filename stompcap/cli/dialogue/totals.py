@@ -35,7 +35,7 @@ def one_line(dialogue: Dialogue, width: int | None) -> str:
     broker = " ".join(filter(None, (session["server_product"], session["server_version"])))
     found = ", ".join(f"{count(levels[letter])} {word}" for letter, word in SPELLED.items() if levels[letter])
     return _laid([
-        dialogue.stream_id[:8], moment(session["opened_ns"])[11:19], who(dialogue), session["close_cause"] or f["end_kind"] or "–",
+        dialogue.stream_id[:8], moment(session["opened_ns"])[11:19], who(dialogue), _cause(dialogue) or f["end_kind"] or "–",
         duration(f["duration_us"]), count(f["frames_c2s"]), count(f["frames_s2c"]), count(waiting), duration(f["ack_p50_us"]),
         duration(f["ack_max_us"]), broker, found,
     ], width)  # fmt: skip
@@ -46,6 +46,15 @@ def who(dialogue: Dialogue) -> str:
     session = dialogue.session
     masked = session["login"] if session["login"] and session["login"].strip("*") else None
     return str(masked or session["client_id"] or session["user_agent"] or endpoint(session["client_ip"], session["client_port"]))
+
+
+def _cause(dialogue: Dialogue) -> str | None:
+    """Why a session ended: where STOMP does not tell, the Close of WebSocket, with the code that it has."""
+    cause: str | None = dialogue.session["close_cause"]
+    closed = next((layer for layer in dialogue.layers if layer["kind"] in ("websocket", "sockjs") and layer["closed_by"]), None)
+    if cause not in ("unknown", "reset") or closed is None:
+        return cause
+    return "Close" if closed["close_code"] is None else f"Close {closed['close_code']}"
 
 
 def _laid(cells: list[str], width: int | None) -> str:

@@ -3,7 +3,7 @@
 Each mark is a product, a trait of the session (`products.traits`), a pattern that the trait's text has, and a weight. A product
 is believed from GOOD on, if the next one is LEAD behind; AGAINST outweighs all that may speak for it. Sources: the projects' own code
 and recordings of RabbitMQ 3.10, ActiveMQ 5.17, Artemis 2.42, HornetQ 2.4, CoilMQ 1.1, stomp.py 9, stompjs 7.1, go-stomp 3.1,
-vert.x 4.5 and stompest 2.3 (most are in `data/`); Spring, stompman, stomp-php and the Ruby gem by their code alone.
+vert.x 4.5, stompest 2.3 and Spring 6.2 (most are in `data/`); stompman, stomp-php and the Ruby gem by their code alone.
 """
 
 from __future__ import annotations
@@ -70,6 +70,12 @@ SERVERS = (
     Mark("CoilMQ", "session", UUID, 2),
     Mark("CoilMQ", "connected", r"content-length", 3),
     Mark("CoilMQ", "heart-beat", r"^100,100$", 2),
+    # its simple broker; behind a relay CONNECTED names the broker
+    Mark("Spring", "connected", r"^(mixed )?version,heart-beat(,user-name)?$", 2),
+    Mark("Spring", "connected", r"\buser-name$", 3),
+    Mark("Spring", "message", r"\bsubscription,message-id(,content-length)?$", 2),
+    Mark("Spring", "message-id", rf"^([0-9a-z]{{8}}|{UUID[1:-1]})-[0-9]+$", 2),
+    Mark("Spring", "error", r"\borg\.springframework\.", 5),
 )
 
 CLIENTS = (

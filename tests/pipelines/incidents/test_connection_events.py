@@ -131,6 +131,18 @@ def test_who_refuses_is_known_by_those_that_it_lets_in() -> None:
     assert [(row["server_product"], row["what"].split()[0]) for row in rows] == [("RabbitMQ", "10.0.0.1:61613")] * 3
 
 
+def test_each_error_of_a_session_counts() -> None:
+    traffic = Traffic().session(0, 9, error_message="Bad transaction", error_detail="no transaction 1", close_cause="disconnect")
+    said = (("Bad transaction", "no transaction 1"), ("Bad transaction", "no transaction 2"), ("Full", ""))
+    for second, (message, detail) in enumerate(said):
+        traffic.of_last(
+            "frames", command="ERROR", direction="s2c", stream_offset=100 * second, first_ns=at(second), header={"message": message},
+            body_preview=detail,
+        )  # fmt: skip
+    assert told(traffic, kinds.ERRORS) == ["login billing Bad transaction: no transaction # x2", "login billing Full x1"]
+    assert [row["begin_ns"] for row in events(traffic, kinds.ERRORS)] == [at(0), at(1), at(2)]
+
+
 def test_an_error_names_the_one_destination_that_its_session_sends_to() -> None:
     traffic = Traffic()
     for queues in (("queue/a", "queue/a"), ("queue/a", "queue/b")):

@@ -45,6 +45,8 @@ def said(values: dict[str, Any]) -> str:
         (REFUSED | {"server_product": None, "events": 1}, 'mailer: 1 connection refused by 10.0.0.1:61613: "Access refused"'),
         (REFUSED | {"events": 1, "text": "User [mailer] or password is wrong"},
          'mailer: 1 connection refused by RabbitMQ at 10.0.0.1:61613: "User [mailer] or password is wrong"'),
+        ({"kind": "protocol", "what": "CN-02 stompjs", "text": "CN-02 A", "events": 2}, "mailer (stompjs) broke 2 times MUST CN-02 A"),
+        ({"kind": "protocol", "what": "CN-02 ", "text": "CN-02 A", "events": 1}, "mailer broke 1 time MUST CN-02 A"),
         (
             {"kind": "errors", "text": f"Error sending CoreMessage[id=5, {'x' * 60}]@7", "destination_name": "queue/a", "events": 38},
             'mailer: 38 ERRORs from RabbitMQ to what it sends to /queue/a, one every 2 s: "Error sending CoreMessage[…]"',

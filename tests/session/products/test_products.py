@@ -6,6 +6,7 @@ import pytest
 
 from tests.session.transcript import picked, run
 
+UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 SERVERS = [
     ("version:1.2 server:RabbitMQ/3.10.8", "", ("RabbitMQ", "3.10.8")),
     ("version:1.2 server:ActiveMQ/5.17.2", "", ("ActiveMQ", "5.17.2")),
@@ -25,6 +26,10 @@ SERVERS = [
     ("session:-201775644", "message-id:8 destination:q expires:0 redelivered:false priority:4 timestamp:1", ("HornetQ", None)),
     ("session:201775644", "message-id:8 destination:q expires:0 redelivered:false priority:4 timestamp:1", ("HornetQ", None)),
     ("session:-201775644", "", (None, None)),
+    ("version:1.2 heart-beat:0,0", "destination:/topic/a subscription:sub-0 message-id:qcwfctgi-8 content-length:0", ("Spring", None)),
+    ("version:1.2 heart-beat:0,0", f"destination:/topic/a subscription:sub-0 message-id:{UUID}-8 content-length:0", ("Spring", None)),
+    ("version:1.2 heart-beat:0,0 user-name:ann", "", ("Spring", None)),
+    ("version:1.2 heart-beat:0,0", "", (None, None)),
     ("session:1234567", "message-id:4,8 destination:q expires:0 redelivered:false priority:4 persistent:no timestamp:1", ("Artemis", None)),
 ]
 
@@ -35,7 +40,6 @@ def test_servers(connected: str, message: str, expected: tuple[object, ...]) -> 
     assert picked(run(text).tables["sessions"], "server_product", "server_version") == [expected]
 
 
-UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 CLIENTS = [
     ("STOMP accept-version:1.2 heart-beat:1,1 host:h login:a passcode:b", f"DISCONNECT receipt:{UUID}", "stomp.py"),
     ("STOMP accept-version:1.1 host:h login:a passcode:b", "", None),
