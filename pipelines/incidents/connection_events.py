@@ -156,13 +156,18 @@ STORMS = _storm(SUBJECT_KIND, SUBJECT, 0) + " UNION ALL " + _storm("'client'", "
 Not those behind a stop of the broker: there everyone comes back.
 """
 
+_BEHIND_RECEIPT = "DS-06"
+"""The rule that nothing follows the RECEIPT of a DISCONNECT: Spring's relay says `Connection to broker closed.` to many that leave so."""
+
 _EACH_ERROR = f"""
     SELECT s.* REPLACE (coalesce(e.said, s.error_message) AS error_message,
                         CASE WHEN e.said IS NULL THEN s.error_detail ELSE e.detail END AS error_detail),
            coalesce(e.first_ns, {_ENDED}) AS error_ns, e.stream_offset AS error_offset
     {_ENDS} LEFT JOIN (SELECT stream_id, first_ns, stream_offset, header['message'] AS said, body_preview AS detail FROM frames
                        WHERE command = 'ERROR' AND direction = 's2c') e ON e.stream_id = s.stream_id
-    WHERE s.error_message IS NOT NULL AND s.outcome <> 'refused' AND s.cause NOT IN ('broker_stop', 'idle_cut', 'heartbeat_client')"""
+    WHERE s.error_message IS NOT NULL AND s.outcome <> 'refused' AND s.cause NOT IN ('broker_stop', 'idle_cut', 'heartbeat_client')
+      AND NOT EXISTS (SELECT 1 FROM compliance_findings f WHERE f.rule_id = '{_BEHIND_RECEIPT}' AND f.stream_id = e.stream_id
+                      AND f.stream_offset < e.stream_offset)"""
 ERRORS = f"""
     SELECT {_OF_SESSION}, {alike(_TEXT)} AS what, {_TEXT} AS text, s.error_ns AS begin_ns, s.error_ns AS end_ns, 0 AS messages,
            {NO_NUMBER} AS amount, s.stream_id, 's2c' AS direction, s.error_offset AS stream_offset, x.destination_name,
@@ -170,5 +175,5 @@ ERRORS = f"""
     FROM ({_EACH_ERROR}) s LEFT JOIN (SELECT stream_id, {_ONE.format("destination_name")} AS destination_name FROM sends
                                       WHERE stream_id NOT IN (SELECT stream_id FROM subscriptions) GROUP BY stream_id) x
     ON x.stream_id = s.stream_id WHERE s.error_ns IS NOT NULL"""
-"""ERRORs by what they say, each at its own time: RabbitMQ and ActiveMQ go on after many. Where their session sends alone, and to one
-destination, that is named: Artemis does not say that an address is full."""
+"""ERRORs by what they say, each at its own time: RabbitMQ and ActiveMQ go on after many. What comes behind the RECEIPT of a DISCONNECT
+hurts nobody. Where a session sends alone, and to one destination, that is named: Artemis does not say that an address is full."""

@@ -143,6 +143,14 @@ def test_each_error_of_a_session_counts() -> None:
     assert [row["begin_ns"] for row in events(traffic, kinds.ERRORS)] == [at(0), at(1), at(2)]
 
 
+def test_an_error_to_a_client_that_has_left_is_none() -> None:
+    traffic = Traffic().session(0, 9, error_message="Connection to broker closed.", close_cause="disconnect")
+    for offset in (100, 300):
+        traffic.of_last("frames", command="ERROR", direction="s2c", stream_offset=offset, first_ns=at(1), header={"message": "closed"})
+    traffic.of_last("compliance_findings", rule_id="DS-06", side="server", level="I", direction="s2c", stream_offset=200, ts_ns=at(1))
+    assert [row["stream_offset"] for row in events(traffic, kinds.ERRORS)] == [100]
+
+
 def test_an_error_names_the_one_destination_that_its_session_sends_to() -> None:
     traffic = Traffic()
     for queues in (("queue/a", "queue/a"), ("queue/a", "queue/b")):
