@@ -35,6 +35,8 @@ WITHOUT_KERNELS = ("cli", "prepare", "quality", "report", "spark")
 COMPILED = re.compile(rb"^@(kernel|callee|inline|allocating)$", re.MULTILINE)
 IMPORTED = re.compile(rb"^\s*from (stompcap[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 VARIABLE = "NUMBA_CACHE_DIR"
+LOCKS = ("lock", "preparing")
+"""The files whose locks are held by who writes a kernel, and by who compiles all."""
 
 
 @cache
@@ -179,14 +181,14 @@ def ready() -> None:
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[None]:
+def writing(folder: Path, lock: str = LOCKS[0]) -> Iterator[None]:
     """Lock a folder of kernels for writing, and create it first; raises OSError where it cannot be written."""
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)
         drop_unused(folder.parent)
-    with open(folder / "lock", "ab") as lock:
+    with open(folder / lock, "ab") as file:
         with suppress(OSError):  # without locks of the file system, as numba itself does
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 

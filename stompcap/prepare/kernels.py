@@ -27,16 +27,16 @@ Report = Callable[[int, int], None]  # called with how many are done, of how man
 def prepare(report: Report = lambda done, total: None, processes: int | None = None) -> int:
     """Compile what is not compiled yet; returns how many kernels were checked, 0 where all were known to be compiled.
 
-    Raises EnvironmentProblem where they cannot be written.
+    Where another process compiles them, it is waited for. Raises EnvironmentProblem where they cannot be written.
     """
     if compiled():
         return 0
     folder = kernel_cache.own_folder()
-    with _writable(folder), kernel_cache.writing(folder):
-        pass
-    wanted = listed()
-    _compile(wanted, report, processes or _processors())
-    with _writable(folder):
+    with _writable(folder), kernel_cache.writing(folder, kernel_cache.LOCKS[1]):
+        if compiled():
+            return 0
+        wanted = listed()
+        _compile(wanted, report, processes or _processors())
         (folder / _stamp()).write_text(f"{len(wanted)} kernels\n", "utf-8")
     return len(wanted)
 
@@ -60,7 +60,7 @@ def ship(report: Report = lambda done, total: None) -> int:
     try:
         prepare(report)
         with _writable(there):
-            shutil.copytree(kernel_cache.own_folder(), there, ignore=shutil.ignore_patterns("lock"), dirs_exist_ok=True)
+            shutil.copytree(kernel_cache.own_folder(), there, ignore=shutil.ignore_patterns(*kernel_cache.LOCKS), dirs_exist_ok=True)
             baseline.state(there, level)
     finally:
         for name, value in before.items():

@@ -39,7 +39,7 @@ def path(runtime: java.Java, class_path: Sequence[Path]) -> Path:
 
 
 def options(runtime: java.Java, class_path: Sequence[Path]) -> str:
-    """The JVM options that use the archive, or write it where `record` asks for that; empty where there is none."""
+    """The JVM options that use the archive, or write it where a `Recording` asks for that; empty where there is none."""
     recorded = os.environ.get(RECORD_VARIABLE)
     if recorded:
         return f'{SILENT} "-XX:ArchiveClassesAtExit={recorded}"'
@@ -74,28 +74,49 @@ def _runs(process: int) -> bool:
     return True
 
 
-def record(archive: Path, command: Sequence[str]) -> None:
-    """Run a Python program (its words behind the interpreter) that starts a session, and keep the classes that it loaded.
+class Recording:
+    """A Python program that starts a session, and whose classes are kept: it runs meanwhile, until `finish` waits for it."""
 
-    The archive takes its place when it is complete. Raises EnvironmentProblem where the program fails or the file can't be written.
-    """
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    clean(archive.parent)
-    made = archive.with_name(f"{archive.stem}.{os.getpid()}.new")
-    try:
-        done = subprocess.run(
-            [sys.executable, *command], env={**os.environ, RECORD_VARIABLE: str(made)}, capture_output=True, text=True,
-            timeout=LONGEST_S, check=False, preexec_fn=processes.bound(),
-        )  # fmt: skip
-        if done.returncode or not made.is_file():
-            lines = (done.stderr or "").strip().splitlines()
-            raise EnvironmentProblem(f"the class-data archive could not be made ({lines[-1] if lines else 'no archive was written'})")
-        os.replace(made, archive)
-        for old in sorted(archive.parent.glob("classes-*.jsa"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
-            old.unlink(missing_ok=True)
-    except subprocess.TimeoutExpired as error:
-        raise EnvironmentProblem(f"the class-data archive could not be made (it took longer than {LONGEST_S} s)") from error
-    except OSError as error:
-        raise EnvironmentProblem(f"{archive}: the class-data archive could not be made ({error})") from error
-    finally:
-        made.unlink(missing_ok=True)
+    def __init__(self, archive: Path, command: Sequence[str]) -> None:
+        """Start it, its words behind the interpreter. Raises EnvironmentProblem where the archive's folder can't be written."""
+        self.archive = archive
+        self._made = archive.with_name(f"{archive.stem}.{os.getpid()}.new")
+        try:
+            archive.parent.mkdir(parents=True, exist_ok=True)
+            clean(archive.parent)
+            self._running = subprocess.Popen(
+                [sys.executable, *command], env={**os.environ, RECORD_VARIABLE: str(self._made)}, text=True, errors="replace",
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=processes.bound(),
+            )  # fmt: skip
+        except OSError as error:
+            raise self._problem(error) from error
+
+    def finish(self) -> None:
+        """Wait for it; the archive takes its place when it is complete.
+
+        Raises EnvironmentProblem where the program fails or the file can't be written.
+        """
+        try:
+            _, said = self._running.communicate(timeout=LONGEST_S)
+            if self._running.returncode or not self._made.is_file():
+                lines = said.strip().splitlines()
+                raise EnvironmentProblem(f"the class-data archive could not be made ({lines[-1] if lines else 'no archive was written'})")
+            os.replace(self._made, self.archive)
+            for old in sorted(self.archive.parent.glob("classes-*.jsa"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+                old.unlink(missing_ok=True)
+        except subprocess.TimeoutExpired as error:
+            raise EnvironmentProblem(f"the class-data archive could not be made (it took longer than {LONGEST_S} s)") from error
+        except OSError as error:
+            raise self._problem(error) from error
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """End it, where it still runs, and remove what it has begun."""
+        if self._running.poll() is None:
+            self._running.terminate()
+            self._running.communicate()
+        self._made.unlink(missing_ok=True)
+
+    def _problem(self, error: OSError) -> EnvironmentProblem:
+        return EnvironmentProblem(f"{self.archive}: the class-data archive could not be made ({error})")

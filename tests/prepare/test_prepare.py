@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
@@ -144,6 +145,18 @@ def test_done_work_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert said == [(0, 1), (1, 1)]
     assert kernels.compiled()
     assert kernels.prepare() == 0
+
+
+def test_kernels_that_another_process_compiles_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernels, "_compile", None)
+    with ThreadPoolExecutor(1) as pool:
+        with kernel_cache.writing(kernel_cache.own_folder(), kernel_cache.LOCKS[1]):
+            waits = pool.submit(kernels.prepare)
+            with pytest.raises(TimeoutError):
+                waits.result(0.3)
+            (kernel_cache.own_folder() / kernels._stamp()).touch()
+        assert waits.result(30) == 0
 
 
 def test_kernels_that_came_with_the_environment_are_known_to_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import typer
 
 from stompcap.cli.commands import prepare_command
 from stompcap.errors import EnvironmentProblem
+from stompcap.prepare import classes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,18 +48,50 @@ def test_an_environment_of_another_folder_is_refused(clone: Path, line: str) -> 
     assert "/.venv was set up as /somewhere else/.venv" in refused(clone)
 
 
-def test_without_the_class_data_archive_there_is_a_warning(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from stompcap.prepare import classes
+class Fails:
+    """A recording of classes that takes too long."""
 
-    def fails(_: object) -> int:
+    stopped = 0
+
+    def finish(self) -> None:
         raise EnvironmentProblem("the class-data archive could not be made (it took longer than 300 s)")
 
-    monkeypatch.setattr(classes, "record", fails)
-    monkeypatch.setattr(prepare_command, "STEPS", prepare_command.STEPS[1:])
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+def begin_fails() -> None:
+    raise EnvironmentProblem("/x.jsa: the class-data archive could not be made (no space left on device)")
+
+
+@pytest.mark.parametrize(
+    ("begin", "why"),
+    [
+        (Fails, "the class-data archive could not be made (it took longer than 300 s)"),
+        (begin_fails, "/x.jsa: the class-data archive could not be made (no space left on device)"),
+    ],
+)
+def test_without_the_class_data_archive_there_is_a_warning(
+    begin: Callable[[], object], why: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(classes, "begin", begin)
+    monkeypatch.setattr(prepare_command, "_kernels", lambda _: 0)
     app = typer.Typer()
     prepare_command.register(app)
     app([], standalone_mode=False)
-    assert capsys.readouterr().err == (
-        "warning: the class-data archive could not be made (it took longer than 300 s); runs start some seconds slower; "
-        "stompcap prepare tries again\n"
-    )
+    said = capsys.readouterr().err.replace("class-data archive of the JVM: 0 of 1 made\n", "")
+    assert said == f"compiled kernels: all there\nwarning: {why}; runs start some seconds slower; stompcap prepare tries again\n"
+
+
+def test_where_kernels_fail_the_class_data_archive_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, app = Fails(), typer.Typer()
+
+    def kernels(_: object) -> int:
+        raise EnvironmentProblem("no room for kernels")
+
+    monkeypatch.setattr(classes, "begin", lambda: begun)
+    monkeypatch.setattr(prepare_command, "_kernels", kernels)
+    prepare_command.register(app)
+    with pytest.raises(EnvironmentProblem, match="no room"):
+        app([], standalone_mode=False)
+    assert begun.stopped == 1

@@ -69,9 +69,19 @@ def test_an_archive_belongs_to_one_java_and_one_class_path(tmp_path: Path, monke
 
 def test_an_archive_that_cannot_be_made_is_said_and_nothing_is_left(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match="no Spark to be had"):
-        archive.record(tmp_path / "classes-1.jsa", ["-c", "raise SystemExit('no Spark to be had')"])
+        archive.Recording(tmp_path / "classes-1.jsa", ["-c", "raise SystemExit('no Spark to be had')"]).finish()
     with pytest.raises(EnvironmentProblem, match="no archive was written"):
-        archive.record(tmp_path / "classes-1.jsa", ["-c", ""])
+        archive.Recording(tmp_path / "classes-1.jsa", ["-c", ""]).finish()
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_archive_that_nobody_waits_for_ends_and_nothing_is_left(tmp_path: Path) -> None:
+    begin = f"import os, time; open(os.environ['{archive.RECORD_VARIABLE}'], 'w').write('x'); time.sleep(600)"
+    recording = archive.Recording(tmp_path / "classes-1.jsa", ["-c", begin])
+    while not list(tmp_path.iterdir()):
+        time.sleep(0.01)
+    recording.stop()
+    recording.stop()
     assert not list(tmp_path.iterdir())
 
 
@@ -80,7 +90,7 @@ def test_an_archive_takes_the_place_of_the_oldest(tmp_path: Path) -> None:
         (tmp_path / f"classes-{age}.jsa").touch()
         os.utime(tmp_path / f"classes-{age}.jsa", (0, 1000 - age))
     write = f"import os; open(os.environ['{archive.RECORD_VARIABLE}'], 'w').write('x')"
-    archive.record(tmp_path / "classes-new.jsa", ["-c", write])
+    archive.Recording(tmp_path / "classes-new.jsa", ["-c", write]).finish()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["classes-0.jsa", "classes-1.jsa", "classes-new.jsa"]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,14 +14,15 @@ from stompcap import extras
 from stompcap.cli import common
 from stompcap.errors import EnvironmentProblem
 
+if TYPE_CHECKING:
+    from stompcap.spark.archive import Recording
+
 Report = Callable[[int, int], None]  # called with how many are done, of how many
-Step = tuple[str, Callable[[Report], int]]  # what is prepared, and a function that does it and returns how many it made, -1 for a warning
 Into = Annotated[
     bool,
     typer.Option("--into-environment", help="Compile for any processor of this architecture, into the Python environment to be packed."),
 ]
 TENTHS = 10
-ARCHIVE = "class-data archive of the JVM"
 
 
 def _kernels(report: Report) -> int:
@@ -35,19 +37,30 @@ def _kernels_for_all(report: Report) -> int:
     return ship(report)
 
 
-def _classes(report: Report) -> int:
-    """Runs only start slower without the archive, so that it cannot be made is a warning."""
-    from stompcap.prepare.classes import record
+def _begun() -> Recording | EnvironmentProblem | None:
+    """The archive that is made beside the kernels, None where there is nothing to make, or why it cannot be made."""
+    from stompcap.prepare.classes import begin
 
     try:
-        return record(report)
+        return begin()
+    except EnvironmentProblem as error:
+        return error
+
+
+def _finished(begun: Recording | EnvironmentProblem | None, report: Report) -> int:
+    """Wait for it. Runs only start slower without the archive, so that it cannot be made is a warning."""
+    if begun is None:
+        return 0
+    try:
+        if isinstance(begun, EnvironmentProblem):
+            raise begun
+        report(0, 1)
+        begun.finish()
+        report(1, 1)
     except EnvironmentProblem as error:
         print(f"warning: {error}; runs start some seconds slower; stompcap prepare tries again", file=sys.stderr)
         return -1
-
-
-STEPS: tuple[Step, ...] = (("compiled kernels", _kernels), (ARCHIVE, _classes))
-INTO_ENVIRONMENT: tuple[Step, ...] = (("compiled kernels", _kernels_for_all),)
+    return 1
 
 
 def register(app: typer.Typer) -> None:
@@ -58,13 +71,24 @@ def register(app: typer.Typer) -> None:
 def prepare(into_environment: Into = False, quiet: common.Quiet = False, verbose: common.Verbose = False) -> None:
     """Prepare once what runs would otherwise wait for: compiled kernels and a class-data archive for the JVM. Quick if already done."""
     del verbose
-    for name, step in INTO_ENVIRONMENT if into_environment else STEPS:
-        if not extras.has(extras.SPARK if name == ARCHIVE else extras.JIT):
-            continue
-        with _progress(name, quiet) as report:
-            count = step(report)
-        if not quiet and count >= 0:
-            print(f"{name}: {f'{count} made' if count else 'all there'}", file=sys.stderr)
+    spark = extras.has(extras.SPARK) and not into_environment
+    archive = _begun() if spark else None
+    try:
+        if extras.has(extras.JIT):
+            _step("compiled kernels", _kernels_for_all if into_environment else _kernels, quiet)
+        if spark:
+            _step("class-data archive of the JVM", partial(_finished, archive), quiet)
+    finally:
+        if archive is not None and not isinstance(archive, EnvironmentProblem):
+            archive.stop()
+
+
+def _step(name: str, prepare: Callable[[Report], int], quiet: bool) -> None:
+    """`prepare` returns how many it made, -1 where it has warned that it could not."""
+    with _progress(name, quiet) as report:
+        count = prepare(report)
+    if not quiet and count >= 0:
+        print(f"{name}: {f'{count} made' if count else 'all there'}", file=sys.stderr)
 
 
 @contextmanager
