@@ -76,6 +76,7 @@ def needing(extra: str) -> list[tuple[str, ...]]:
     return [CALLED.get(name, (*name.split(), "--lake", "lake")) for name in NEEDS[extra]]
 
 
+@pytest.mark.slow
 def test_what_reads_captures_needs_no_extra(tmp_path: Path) -> None:
     for line, (code, _, err) in zip(BASE, called(ALL, list(BASE), tmp_path), strict=True):
         assert code == 0, (line, err)

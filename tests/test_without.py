@@ -24,6 +24,7 @@ def test_a_module_is_not_there_meanwhile_in_this_thread() -> None:
     assert find_spec("this") is not None
 
 
+@pytest.mark.slow
 def test_kernels_come_without_scipy_and_functions_of_others_find_its_blas() -> None:
     program = (
         "import sys, numpy as np, numba\n"

@@ -75,6 +75,7 @@ def test_the_zone_of_this_machine(
         assert str(zones.find("local")) == found
 
 
+@pytest.mark.slow
 def test_a_report_is_in_its_zone_throughout() -> None:
     answers = ask(lake())
     with zones.showing(ZoneInfo("Asia/Tokyo")):

@@ -23,6 +23,7 @@ from stompcap.active.steps import Case
 from stompcap.active.wire import Wire
 from stompcap.rules import RULES
 from tests.active import wrong
+from tests.examples import slow_behind
 
 PATIENCE_S = 1.0
 
@@ -103,7 +104,7 @@ def test_a_right_client_passes_every_case() -> None:
     assert len(found) == len(SERVED)
 
 
-@pytest.mark.parametrize("session", wrong.BROKERS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("session", slow_behind(2, wrong.BROKERS), ids=lambda one: one.__name__)
 def test_a_wrong_broker_fails(session: type[broker.Session]) -> None:
     names = wrong.BROKERS[session]
     with a_broker(session=session) as address:
@@ -112,7 +113,7 @@ def test_a_wrong_broker_fails(session: type[broker.Session]) -> None:
     assert all(result.reason and result.proof for result in found.values())
 
 
-@pytest.mark.parametrize("client", wrong.CLIENTS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("client", slow_behind(2, wrong.CLIENTS), ids=lambda one: one.__name__)
 def test_a_wrong_client_fails(client: type[Echo]) -> None:
     names = wrong.CLIENTS[client]
     found = served([case for case in SERVED if case.name in names], client, 0.25)

@@ -199,6 +199,7 @@ def test_a_signal_that_is_expected_ends_it_without_a_word(number: signal.Signals
     assert (child.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["", "\n        raise ValueError('disk full')"])
 def test_a_signal_waits_for_what_puts_it_off(end: str, begin: Begin) -> None:
     body = "with signals.put_off():\n        time.sleep(1)\n        print('committed', flush=True)"
@@ -217,6 +218,7 @@ def test_what_puts_a_signal_off_for_too_long_is_ended(begin: Begin) -> None:
     assert (child.wait(30), child.communicate()[1]) == (143, "stompcap: interrupted (SIGTERM)\n")
 
 
+@pytest.mark.slow
 def test_what_does_not_end_is_ended_by_a_second_signal(begin: Begin) -> None:
     child = begin("while True:\n        try: time.sleep(60)\n        except BaseException: pass")
     child.send_signal(signal.SIGINT)
@@ -258,6 +260,7 @@ def test_nothing_that_was_started_is_left(begin: Begin) -> None:
     assert in_session(child.pid) == []
 
 
+@pytest.mark.slow
 def test_nobody_reads_what_is_printed() -> None:
     shell = f"{sys.executable} -m stompcap rules list | head -n 1; echo ${{PIPESTATUS[0]}}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -44,6 +44,7 @@ def test_all_packets_of_a_stream_and_no_others(tmp_path, name, write):
     same_rows(lake, stream_id, out)
 
 
+@pytest.mark.slow
 def test_wireshark_reads_it_as_one_stream_with_nanoseconds(tmp_path):
     all_frames = frames(mixed([ether(p) for p in conversation()], [ether(p) for p in conversation(port=40001)]), 1_000_001, START + 7)
     lake = Lake(tmp_path, [pcap(tmp_path / "a.pcap", all_frames, nano=True)])
@@ -59,6 +60,7 @@ def test_wireshark_reads_it_as_one_stream_with_nanoseconds(tmp_path):
         assert any(not time.endswith("000") for time in times)
 
 
+@pytest.mark.slow
 def test_fragments_come_all(tmp_path):
     body = bytes(range(1, 256)) * 20
     whole = [ether(p) for p in conversation(body=body)]
@@ -84,6 +86,7 @@ def test_one_incarnation_of_a_port_that_is_used_again(tmp_path):
         same_rows(lake, row["stream_id"], out)
 
 
+@pytest.mark.slow
 def test_captures_of_several_link_types_become_one_file(tmp_path):
     talk = conversation()
     one = pcap(tmp_path / "one.pcap", frames([ether(p) for p in talk[:5]]))

@@ -13,6 +13,8 @@ from stompcap.generate.days.planted import KINDS
 from stompcap.generate.profiles import Wanted
 from stompcap.generate.write import Request, generate
 
+pytestmark = pytest.mark.slow
+
 DAY_S, HOUR_NS = 86_400, 3_600_000_000_000
 FEW = 400
 """Messages of the busiest hour."""

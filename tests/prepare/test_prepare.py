@@ -63,6 +63,7 @@ def test_what_is_called_is_compiled_before_its_caller() -> None:
     assert before == left
 
 
+@pytest.mark.slow
 def test_the_folder_is_named_by_what_the_sources_say_and_not_by_where_they_lie(tmp_path: Path) -> None:
     (tmp_path / "stompcap").mkdir()
     for source in (ROOT / "stompcap").rglob("*.py"):
@@ -176,6 +177,7 @@ def test_kernels_that_came_with_the_environment_are_known_to_be_there(tmp_path: 
     assert kernels.compiled()
 
 
+@pytest.mark.slow
 def test_what_one_environment_ships_the_next_has_without_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NUMBA_CACHE_DIR", "NUMBA_CPU_NAME"):
         monkeypatch.delenv(name, raising=False)

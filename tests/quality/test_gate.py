@@ -91,6 +91,7 @@ def test_data_docs_are_written_and_told(lake: str, end: Callable[..., tuple[int,
     assert re.search(f"^Data Docs +{re.escape(lake)}/_data_docs/index.html$", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_a_batch_that_has_not_been_through_all_stages_is_judged_again(
     lake: str, end: Callable[..., tuple[int, dict[str, Any]]], tmp_path: Path
 ) -> None:

@@ -63,6 +63,7 @@ def test_only_new_files_are_read_and_all_are_judged(tmp_path: Path, read: list[s
     assert (files, failed(rows)) == (["receipts", "segments"], set())
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_many_small_files_no_more(tmp_path: Path, read: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "PARTS", 3)
     made = lakes.tables()

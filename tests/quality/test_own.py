@@ -89,6 +89,7 @@ def test_a_suite_is_judged_beside_ours(lake: str, tmp_path: Path) -> None:
     assert (done.exit_code, len(json.loads(done.stdout)["warnings"])) == (0, 1), "a warning trips no gate"
 
 
+@pytest.mark.slow
 def test_what_is_new_alone_is_judged_again_where_a_suite_has_changed(lake: str, tmp_path: Path) -> None:
     def runs(*command: str) -> set[str]:
         done = CliRunner().invoke(app, ["validate", "--new", "--lake", lake, *command], catch_exceptions=False)

@@ -31,6 +31,8 @@ from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA
 from tests.sql.document import Question, questions
 
+pytestmark = pytest.mark.slow
+
 PATH = str(DATA / "rabbitmq_dialogue.pcap")
 POINTS = ("at <the> broker", "client's")
 NOT_BY_SOURCE = ("expectations were checked", "the frames of a session", "do two capture points have")

@@ -86,6 +86,7 @@ def test_what_goes_on_for_ever_needs_no_more_and_more(kind: str, steady: Steady)
     assert sizes[-1] <= sizes[(len(sizes) + 1) // 2] + 8, sizes
 
 
+@pytest.mark.slow
 def test_thousands_beside_one_that_stays() -> None:
     main = "> SUBSCRIBE id:main destination:/queue/a\n"
     each = "> SUBSCRIBE id:{0} destination:/t/{0}\n< MESSAGE subscription:{0} message-id:{0} destination:/t/{0}\n> UNSUBSCRIBE id:{0}\n"
@@ -127,6 +128,7 @@ def test_nothing_is_invented_of_what_is_forgotten(texts: list[str], scope: str, 
         assert (f["stream_id"], f["rule_id"], f["direction"], f["stream_offset"]) in true, f
 
 
+@pytest.mark.slow
 def test_no_rule_finds_more_of_what_is_forgotten() -> None:
     """The examples of all rules."""
     examples = rules.tables(*(text for rule in RULES for text in (rule.breaks, rule.keeps) if text))

@@ -84,6 +84,7 @@ SENT = "> SEND destination:/a\n"
 LATER = SENT + GAP + SILENT + SENT * 2 + GAP + SILENT + SENT * 4
 
 
+@pytest.mark.slow
 @one_in(6)
 @example([COMMITTED_UNBEGUN], [8], "auto", 8)
 @example([CONNECTED_TWICE], [8], "auto", 8)
@@ -189,6 +190,7 @@ def test_evidence_speaks_of_what_came_before_it(before: str, said: str) -> None:
     assert evidence == [f"ACK 1 {said}"]
 
 
+@pytest.mark.slow
 def test_its_row_comes_out_when_nothing_can_change_it() -> None:
     """Not before it is forgotten, nor before what it delivered is settled and the server was heard since, or not for long."""
     settled = "> SUBSCRIBE id:2 destination:/b\n> UNSUBSCRIBE id:2\n"

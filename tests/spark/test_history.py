@@ -66,6 +66,7 @@ def test_the_checkpoint_that_young_versions_need_stays(old: int, first: int, lak
         assert len(DeltaTable(location(lake, "sessions"), version=number).to_pyarrow_table()) == (COMMITS if number is None else number)
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_and_the_last_entry_says_nothing_of_rows(lake: str) -> None:
     for _ in range(2):  # a second time nothing is to be done
         history.expire(lake, "sessions", 0, "maintain", ())

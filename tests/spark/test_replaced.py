@@ -54,6 +54,7 @@ def test_replaced_files(kept_s: int, left: tuple[int, int], tmp_path: Path, monk
     assert DeltaTable(str(tmp_path / "stalls")).to_pyarrow_table().num_rows == 13
 
 
+@pytest.mark.slow
 def test_files_that_were_put_together_go_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replaced, "KEPT_S", [0])
     monkeypatch.setattr(commits, "MOST_SMALL", 6)
@@ -76,6 +77,7 @@ def test_where_others_cleaned_the_log_only_files_that_it_still_names_are_kept(fi
     assert DeltaTable(str(where)).to_pyarrow_table().sort_by("stream_id") == before
 
 
+@pytest.mark.slow
 def test_maintain_deletes_what_no_run_has_come_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commits, "MOST_SMALL", 12)
     run(tmp_path, 12)

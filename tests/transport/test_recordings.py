@@ -173,7 +173,9 @@ def test_no_credential_and_no_key_is_in_tables_or_states(name: str) -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("name", every(3, [name for name in NAMES if capture_of(name).endswith(".pcap") and name not in MASKED]))
+@pytest.mark.parametrize(
+    "name", slow_behind(1, every(3, [name for name in NAMES if capture_of(name).endswith(".pcap") and name not in MASKED]))
+)
 def test_runs_change_nothing(name: str, tmp_path: Path) -> None:
     """In several runs with one file each, all that is in one run, where the files are still there."""
     one, several = Lake(options_of(name)), Lake(options_of(name))

@@ -236,6 +236,7 @@ def test_a_rewritten_file_keeps_the_prefix_of_its_name(prefix: str, tmp_path: Pa
     assert sorted(name.partition("part-")[0] for name in after) == sorted(["", "", prefix, prefix])
 
 
+@pytest.mark.slow
 def test_a_table_older_than_a_column_is_rewritten(lake: Path) -> None:
     """Its file has no such column, which is null in the rows that stay."""
     delta = DeltaTable(location(str(lake), "sessions"))
@@ -246,6 +247,7 @@ def test_a_table_older_than_a_column_is_rewritten(lake: Path) -> None:
     assert {row["stream_id"]: row["last_ns"] for row in rows} == {B.name: None, D.name: None, E.name: None}
 
 
+@pytest.mark.slow
 def test_runs_say_which_kinds_of_criteria_and_how_many(lake: Path) -> None:
     forgotten(lake, Criteria(login="alice", client=ipaddress.ip_network("10.1.2.3")))
     (row,) = [row for row in lakes.small(str(lake), "runs").to_pylist() if row["stage"] == "forget"]

@@ -93,6 +93,7 @@ def test_no_address_is_in_the_file(lake: Path) -> None:
     assert "alice" not in text
 
 
+@pytest.mark.slow
 def test_closed_connections_are_not_remembered_nor_what_was_before_a_time(tmp_path: Path) -> None:
     lake = make(tmp_path / "lake", [])
     add(lake, LOGIN, final=True)

@@ -87,6 +87,7 @@ def test_what_is_older_goes_and_captures_stay_known(lake: Path) -> None:
     assert forgotten(lake, criteria).rows == {}
 
 
+@pytest.mark.slow
 def test_a_capture_beside_a_connection_that_stays_keeps_its_place(lake: Path) -> None:
     """Until all connections are older that had begun when it ended: its packets may be asked for."""
     stays = Connection("0d" * 10, "10.1.2.4", "dan", 2)

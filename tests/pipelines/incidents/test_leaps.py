@@ -129,6 +129,7 @@ def by_definition(sides: list[tuple[str, bool, list[int], int]]) -> list[tuple[i
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.lists(SIDE, min_size=2, max_size=4), st.lists(st.tuples(st.integers(1, 60), st.sampled_from((3, 10, 60))), max_size=3))
 def test_leaps_are_those_of_their_definition(sides: list[tuple[bool, list[int], int]], leaps: list[tuple[int, int]]) -> None:

@@ -48,6 +48,7 @@ def test_a_lake_is_held_by_one_and_the_other_hears_by_whom(s3: Store, monkeypatc
         assert b"hush" not in s3.client.get_object(Bucket="bucket", Key=key)["Body"].read()
 
 
+@pytest.mark.slow
 def test_of_many_at_once_one_gets_it(s3: Store) -> None:
     """Each time; and what earlier holders left goes."""
     del s3

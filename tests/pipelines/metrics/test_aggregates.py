@@ -145,6 +145,7 @@ def of_hours(lake: str, *hours: int) -> None:
             lakes.append(lake, where, table(where, [alike | row]), [name], "run")
 
 
+@pytest.mark.slow
 def test_only_files_that_may_hold_rows_of_the_new_hours_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lake = str(tmp_path)
     lakes.create(lake)
@@ -183,6 +184,7 @@ def test_rows_that_went_to_another_file_change_no_hour(tmp_path: Path) -> None:
     assert found.begins.to_pylist() == [START + datetime.timedelta(hours=72)]
 
 
+@pytest.mark.slow
 def test_files_put_together_change_no_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commits, "MOST_SMALL", 8)
     lake = str(tmp_path)

@@ -233,6 +233,7 @@ def test_where_the_log_was_cut_journeys_are_made_of_all_rows(empty: Path, tmp_pa
     assert held(lake) == computed(lake)
 
 
+@pytest.mark.slow
 def test_rows_that_wait_stand_in_no_file_with_others(empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many files were put together: else a run would write all of those again when the rows wait no longer."""
     monkeypatch.setattr(commits, "MOST_SMALL", 3)

@@ -26,6 +26,7 @@ def test_whole_sequences(lengths: list[int], sizes: list[int]) -> None:
     assert all(one[-1] != other[0] for one, other in pairwise(tables))
 
 
+@pytest.mark.slow
 def test_rows_that_come_in_several_batches_are_joined_as_those_that_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     traffic = Traffic()
     for number in range(3000):
