@@ -3,6 +3,7 @@
 Run as a program, this is that session: it must use everything whose classes the archive should contain.
 """
 
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -24,7 +25,19 @@ def begin() -> archive.Recording | None:
 
 
 def main() -> None:
-    """Start a session, run Python tasks with a shuffle; end the JVM.
+    """Use Spark as runs do, then end the JVM, which writes the archive; SIGTERM ends it without."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    patience_s = 0.0
+    try:
+        _use_spark()
+        patience_s = archive.LONGEST_S
+    finally:
+        code = gateway.stop(patience_s)
+    sys.exit(code)
+
+
+def _use_spark() -> None:
+    """Start a session, run Python tasks with a shuffle.
 
     Tables and SQL are left out: what Spark loads for these makes the archive a third larger, and no command sooner.
     """
@@ -35,7 +48,6 @@ def main() -> None:
     spark = get_session("local[2]")
     spark.range(0, 2, 1, 2).mapInArrow(_blocks, DDL).repartitionById(2, "task").mapInArrow(_nothing, MANIFEST).collect()
     spark.stop()
-    sys.exit(gateway.stop(archive.LONGEST_S))  # the archive is written when the JVM ends
 
 
 def _blocks(batches: Batches) -> Batches:
