@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import CommitProperties, Transaction
+from deltalake import CommitProperties, PostCommitHookProperties, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 
 from stompcap.lake import data_files, delta_log, open_tables
@@ -33,6 +33,10 @@ APP, SOURCE = "stompcap:", "stompcap-source:"
 commit is known; and of a table that this one was made from, with the version of that table."""
 
 NOTHING: Mapping[str, str] = {}
+
+CLEANED_UP = 100
+"""Commits of which one has deltalake remove the log's entries that are too old, as the table's settings say. For that it looks at every
+entry: if each commit did, a run would cost more with each run before it."""
 
 FILE_ROWS = 100_000
 """Rows of a file of a table that is replaced in parts."""
@@ -85,7 +89,8 @@ def replace_files(
     actions: list[AddAction | RemoveAction] = [AddAction(f.path, f.size, {}, when, not rows_stay, f.statistics) for f in added]
     no_partition: dict[str, str | None] = {}  # where this is not said, Spark reads no change feed across the commit
     actions += [RemoveAction(file.name, not rows_stay, now, file.size, no_partition) for file in gone]
-    delta.create_write_transaction(actions, mode="append", schema=delta.schema(), commit_properties=info.properties)
+    hooks = PostCommitHookProperties(cleanup_expired_logs=None if (delta.version() + 1) % CLEANED_UP == 0 else False)
+    delta.create_write_transaction(actions, "append", delta.schema(), commit_properties=info.properties, post_commithook_properties=hooks)
 
 
 FINAL_ROWS = ":final"

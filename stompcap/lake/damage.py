@@ -6,9 +6,11 @@ Nothing here changes a lake. `stompcap repair` mends what is found (`stompcap.la
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,6 +54,19 @@ class Damage:
 
     def __str__(self) -> str:
         return f"table {self.table}: {self.file + ' ' if self.file else ''}{self.what}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of a folder. One of this machine is asked for its size only where that counts: most are of versions that are gone."""
+
+    path: str
+    listed: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Its octets."""
+        return os.path.getsize(self.path) if self.listed is None else self.listed
 
 
 class Damaged(EnvironmentProblem):
@@ -148,14 +163,18 @@ def _of_table(lake: str, table: str, lost: bool, thorough: bool) -> Iterator[Dam
         yield Damage(table, file.name, what, file.rows)
 
 
-def listing(system: fs.FileSystem, path: str) -> dict[str, fs.FileInfo]:
+def listing(system: fs.FileSystem, path: str) -> dict[str, Entry]:
     """The files of a folder by their names; none where there is no folder."""
+    if isinstance(system, fs.LocalFileSystem):
+        with suppress(FileNotFoundError), os.scandir(path) as entries:
+            return {one.name: Entry(one.path) for one in entries if one.is_file()}
+        return {}
     found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
-    return {one.base_name: one for one in found if one.type == fs.FileType.File}
+    return {one.base_name: Entry(one.path, one.size) for one in found if one.type == fs.FileType.File}
 
 
 def culprit(
-    system: fs.FileSystem, folder: str, log: Mapping[str, fs.FileInfo], *, thorough: bool = True
+    system: fs.FileSystem, folder: str, log: Mapping[str, Entry], *, thorough: bool = True
 ) -> tuple[str, str] | None:
     """The first entry of a log that keeps its latest version from being read, and what is wrong with it.
 

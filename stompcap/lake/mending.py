@@ -14,7 +14,7 @@ from deltalake.exceptions import DeltaError
 
 from stompcap.lake import open_tables, other_writers, tables
 from stompcap.lake.commits import CommitInfo, replace_files
-from stompcap.lake.damage import ENTRY, culprit, footer, listing, unreadable
+from stompcap.lake.damage import ENTRY, Entry, culprit, footer, listing, unreadable
 from stompcap.lake.maintenance import clustering
 from stompcap.lake.paths import filesystem, location
 
@@ -77,7 +77,7 @@ def _cut_back(lake: str, table: str) -> bool:
     return kept < top or top < 0
 
 
-def _readable(where: str, system: fs.FileSystem, folder: str, log: dict[str, fs.FileInfo], top: int) -> Iterator[int]:
+def _readable(where: str, system: fs.FileSystem, folder: str, log: dict[str, Entry], top: int) -> Iterator[int]:
     """The versions of a table that can be read, the latest first."""
     for version in range(top, -1, -1):
         upto = {name: info for name, info in log.items() if (entry := ENTRY.fullmatch(name)) and int(entry[1]) <= version}

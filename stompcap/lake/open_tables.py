@@ -7,9 +7,10 @@ of small tables is kept too, as long as the table has them.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ _COLUMNS: dict[str, dict[str, dict[str, pa.ChunkedArray]]] = {}
 """Of small tables that are kept: by table, file and name."""
 _HOLDERS: list[str] = []
 _LOCK = Lock()
+ENTRY = re.compile(r"\d{20}\.(json|checkpoint\..*parquet)")
 AT_ONCE = 8
 """Files that are read at a time."""
 
@@ -110,5 +112,9 @@ def _commit(where: str, version: int) -> str:
 
 
 def is_there(where: str) -> bool:
-    """Whether a table lies somewhere."""
+    """Whether a table lies somewhere. On this machine one entry of its log tells; deltalake looks at all, which are more with each run."""
+    if "://" not in where:
+        with suppress(OSError), os.scandir(f"{where}/_delta_log") as log:
+            if any(ENTRY.fullmatch(entry.name) for entry in log):
+                return True
     return DeltaTable.is_deltatable(where, settings(where))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -124,3 +125,23 @@ def test_rows_computed_again_are_there_once_though_others_put_those_of_a_killed_
     DeltaTable(where).optimize.compact()
     assert exchange(no_spark, lake, "stalls", removed, files(tmp_path, "a"), info) == 1
     assert streams(tmp_path) == [("a", True), ("b", True)]
+
+
+def test_entries_of_the_log_that_are_too_old_go_with_some_commits_and_no_other_looks_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert commits.CLEANED_UP == 100
+    monkeypatch.setattr(commits, "CLEANED_UP", 25)
+    where = location(str(tmp_path), "stalls")
+    DeltaTable.create(where, schema=TABLES["stalls"].arrow, configuration={"delta.checkpointInterval": "10"})
+    delta, log = DeltaTable(where), Path(where, "_delta_log")
+    left = list[int]()
+    for version in range(1, 26):
+        commits.replace_files(delta, files(tmp_path, "a"), [], CommitInfo("run"))
+        delta.update_incremental()
+        if version == 20:
+            for entry in log.iterdir():
+                os.utime(entry, (0, 0))
+        left.append(len([*log.glob("*.json")]))
+    assert left == [*range(2, 26), 7]  # those from the checkpoint of version 19 on
+    assert DeltaTable(where).to_pyarrow_table().num_rows == 25

@@ -10,8 +10,9 @@ import pytest
 from deltalake import DeltaTable
 
 from stompcap.cli import entry
-from stompcap.lake import damage, mending
+from stompcap.lake import commits, damage, mending
 from stompcap.lake import tables as lakes
+from stompcap.lake.commits import CommitInfo
 from stompcap.lake.damage import MADE, MARK
 from tests.e2e.truth import DATA
 from tests.lake.damages import DAMAGES, a_file
@@ -163,3 +164,22 @@ def test_a_checkpoint_that_cannot_be_read_is_passed_over_where_the_commits_are_t
     assert "checkpoint.parquet cannot be read" in str(found)
     assert not mending.mend(str(lake), ["sessions"], "run")
     assert DeltaTable(str(lake / "sessions")).to_pyarrow_table().num_rows == rows
+
+
+def test_no_file_of_a_version_that_is_gone_is_looked_at(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a run would cost more with each run before it: logs and folders keep what was, for days."""
+    delta, sized = DeltaTable(str(lake / "runs")), list[str]()
+    for _ in range(20):
+        commits.replace_files(delta, [], [], CommitInfo("run"))
+        delta.update_incremental()
+    delta.create_checkpoint()
+    commits.replace_files(delta, [], [], CommitInfo("run"))
+    for number in range(20):
+        (lake / "runs" / f"part-{number}.zstd.parquet").write_bytes(b"")
+    size = os.path.getsize
+    monkeypatch.setattr(os.path, "getsize", lambda path: (sized.append(str(path)), size(path))[1])
+    monkeypatch.setattr(DeltaTable, "is_deltatable", lambda *_: pytest.fail("deltalake looks at each entry of a log"))
+    damage.demand_whole(str(lake))
+    assert damage.gone(str(lake)) == []
+    looked_at = {path for path in sized if "/runs/" in path}
+    assert len(looked_at) == 1 + len(delta.file_uris())
