@@ -54,7 +54,7 @@ def _status(connection: Connection, sides: list[Side]) -> tuple[str, str | None]
         return UNREADABLE, f"the cipher suite {name_of(connection.suite or 0)} is not read"
     unopened, opened = sum(side.unopened for side in sides), sum(side.opened for side in sides)
     fatal = next((side for side in sides if side.fatal), None)
-    if fatal is not None and not opened and not unopened:
+    if fatal is not None and not unopened and not any(side.offset for side in sides):  # in TLS 1.3 its alert may be encrypted
         return REFUSED, f"an alert ended the handshake: {ALERTS.get(fatal.fatal - 1, fatal.fatal - 1)}"
     if opened:
         if not unopened:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from stompcap.cli import entry
 from tests.capture.packaging import Frame, pcap
 from tests.e2e.spoken import CLIENT, SECRET, SERVER, SPOKEN
 from tests.e2e.test_other_protocols import packets
+from tests.transport.tls_traffic import Pair, contexts
 
 STOMP = [(CLIENT, b"CONNECT\naccept-version:1.2\nhost:h\n\n\0"), (SERVER, b"CONNECTED\nversion:1.2\n\n\0")]
 WEBSOCKET = [
@@ -70,6 +72,23 @@ def test_a_refused_handshake_is_told_with_the_answer(
     refused = [WEBSOCKET[0], (SERVER, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno")]
     out, _ = told(tmp_path, packets(refused, (50001, 15675)) + packets(STOMP, (50005, 61613)), capsys, monkeypatch)
     assert out.splitlines()[-1] == "1 connection of WebSocket on port 15675, refused: the server answered 403"
+
+
+@pytest.mark.parametrize("suite", ["1.3 AES-256-GCM", "1.2 AES-256-GCM"])
+def test_a_certificate_that_the_client_refuses_is_told(
+    suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = str(tmp_path / "keys.log")
+    client, server = contexts(suite, log)
+    client.verify_mode = ssl.CERT_REQUIRED
+    pair = Pair(contexts=(client, server))
+    with pytest.raises(ssl.SSLCertVerificationError):
+        pair.handshake()
+    pair.passed(0)
+    refused = [((CLIENT, SERVER)[side], octets) for side, octets in pair.taken()]
+    Path(log).touch()  # in TLS 1.2 there are no keys yet
+    out, _ = told(tmp_path, packets(refused, (50001, 8443)), capsys, monkeypatch, "--keylog", log)
+    assert out.splitlines()[-1] == "1 connection of TLS on port 8443, refused: an alert ended the handshake: unknown_ca"
 
 
 def test_captures_that_are_cut_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
