@@ -17,10 +17,11 @@ from numba.core import types
 from stompcap.prepare.signatures import LIST, Signature, spell
 
 ROOT = Path(__file__).resolve().parents[2]
-# They call kernels as a run does, through the machines; other tests call some with types of their own.
+# They call kernels as a run does; other tests call some with types of their own. RARE is what only damage, gaps and leniency come to.
 MACHINES = ("mangler", "assembly", "e2e", "cli/test_export.py")
 READERS = ("splits", "remote", "compressed", "payload_spill", "fragments", "growing")
-TESTS = [f"tests/{name}" for name in MACHINES] + [f"tests/capture/test_{name}.py" for name in READERS]
+RARE = ("capture/test_damage.py", "stomp/test_decoder.py", "stomp/test_lenient.py", "transport/test_websocket_frames.py")
+TESTS = [f"tests/{name}" for name in (*MACHINES, *RARE)] + [f"tests/capture/test_{name}.py" for name in READERS]
 LEFT_OUT = "not slow and not spark and not brokers and not airflow"
 HEAD = """\
 # The kernels and the types they are called with, callees first; `make kernels` writes this file, stompcap/prepare/signatures.py reads it.
