@@ -18,16 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SCALA = "2.13"
-# Delta's own dependency list names what Spark ships itself; fetching those again would only put them twice on the class path.
+# Delta's own dependency list names what Spark ships itself; fetching those again would only put them twice on the class path. Of some,
+# another Maven has often left the description alone in ~/.m2, where Ivy then looks for the JAR too, and fails.
 EXCLUDED = ",".join(
     (
         "org.apache.hadoop:hadoop-client-api",
         "org.apache.hadoop:hadoop-client-runtime",
         "org.apache.parquet:parquet-hadoop",
         "org.apache.parquet:parquet-column",
+        "com.fasterxml.jackson.core:jackson-annotations",
+        "com.fasterxml.jackson.core:jackson-core",
         "com.fasterxml.jackson.core:jackson-databind",
         "com.fasterxml.jackson.datatype:jackson-datatype-jdk8",
+        "com.google.code.findbugs:jsr305",
+        "org.apache.logging.log4j:log4j-api",
         "org.apache.logging.log4j:log4j-slf4j2-impl",
+        "org.roaringbitmap:RoaringBitmap",
+        "org.slf4j:slf4j-api",
     )
 )
 VARIABLE = "STOMPCAP_JARS"

@@ -163,3 +163,19 @@ def test_a_job_was_entered_when_spark_submit_was(monkeypatch: pytest.MonkeyPatch
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True, env=environment)
     assert float(done.stdout) >= 0.3
     assert entered() <= time.monotonic()
+
+
+@pytest.mark.slow
+def test_nothing_is_fetched_that_spark_brings(tmp_path: Path) -> None:
+    """Where Maven has left a description without its JAR in ~/.m2, what is fetched in vain keeps Spark from starting."""
+    fetch = (
+        "from stompcap.spark import jars, session\n"
+        "session.get_session('local[1]').stop()\n"
+        "print(len(jars.resolved()), {*jars.resolved()} - {*jars.class_path(jars.resolved())})"
+    )
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    environment.pop(jars.VARIABLE, None)
+    done = subprocess.run([sys.executable, "-c", fetch], env=environment, capture_output=True, text=True, check=False, timeout=300)
+    count, _, brought = done.stdout.strip().partition(" ")
+    assert int(count) > 1, done.stderr
+    assert brought == "set()"
