@@ -35,8 +35,8 @@ WITHOUT_KERNELS = ("cli", "prepare", "quality", "report", "spark")
 COMPILED = re.compile(rb"^@(kernel|callee|inline|allocating)$", re.MULTILINE)
 IMPORTED = re.compile(rb"^\s*from (stompcap[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 VARIABLE = "NUMBA_CACHE_DIR"
-LOCKS = ("lock", "preparing")
-"""The files whose locks are held by who writes a kernel, and by who compiles all."""
+LOCK, PREPARING = "lock", "preparing"
+"""Files of a folder of kernels: whoever writes a kernel locks the first, whoever compiles all of them the second."""
 
 
 @cache
@@ -181,7 +181,7 @@ def ready() -> None:
 
 
 @contextmanager
-def writing(folder: Path, lock: str = LOCKS[0]) -> Iterator[None]:
+def writing(folder: Path, lock: str = LOCK) -> Iterator[None]:
     """Lock a folder of kernels for writing, and create it first; raises OSError where it cannot be written."""
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)

@@ -24,8 +24,8 @@ NEW_OBJECTS = 10_000
 """After so many new objects garbage is looked for: imports make hundreds of thousands and no garbage, and with Python's own number, 700,
 half a second of a run's start is spent on that."""
 
-STEADY = ("ARROW_DEFAULT_MEMORY_POOL", "system")
-"""Arrow's pool of memory in a process that lives on, read when pyarrow is imported: that which it has by itself keeps what was freed."""
+SYSTEM_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
+"""Arrow's memory pool in a process that lives on, read when pyarrow is imported: its own, mimalloc, keeps much of what was freed."""
 
 LEFT_S = 1.0
 """How long the processes that a JVM or a pool leaves behind may take to end."""
@@ -38,7 +38,7 @@ def main() -> None:
         signals.install()
         gc.set_threshold(NEW_OBJECTS)
         if sys.argv[1:2] == ["watch"]:
-            os.environ.setdefault(*STEADY)
+            os.environ.setdefault(*SYSTEM_POOL)
         if sys.argv[1:2] in (["peek"], ["show"], ["check"]):
             from stompcap.cli import lean
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -21,6 +20,7 @@ from pyarrow import fs
 
 from stompcap.errors import EnvironmentProblem
 from stompcap.lake import data_files, open_tables, stores
+from stompcap.lake.delta_log import ENTRY
 from stompcap.lake.paths import filesystem, location
 from stompcap.tables import TABLES
 
@@ -36,7 +36,6 @@ MADE = "stompcap.tables"
 MARK = "_repair.json"
 """File beside the tables while a repair goes on: what was damaged. A repair that was killed is known by it."""
 
-ENTRY = re.compile(r"(\d{20})\.(?:(json)|(checkpoint\..*parquet)|crc)")
 LONGEST = 120
 
 

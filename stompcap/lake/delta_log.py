@@ -6,6 +6,7 @@ A log is read from its last checkpoint on, and a process that lives on reads wha
 from __future__ import annotations
 
 import json
+import re
 import sys
 import uuid
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from deltalake import DeltaTable
+
+ENTRY = re.compile(r"(\d{20})\.(?:(json)|(checkpoint\..*parquet)|crc)")
+"""The name of an entry of a log, with its version: a commit, (part of) a checkpoint, or a checksum of what a version has."""
 
 KEPT = 4096  # commits that are kept in memory: those of twenty tables
 TABLES = 64  # whose transaction identifiers are kept in memory

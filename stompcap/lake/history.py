@@ -6,7 +6,6 @@ an entry is of no use, and it may name people whose rows were deleted.
 
 from __future__ import annotations
 
-import re
 import time
 from typing import TYPE_CHECKING
 
@@ -14,12 +13,12 @@ from pyarrow import fs
 
 from stompcap.lake import delta_log, open_tables
 from stompcap.lake.commits import SOURCE, CommitInfo, replace_files
+from stompcap.lake.delta_log import ENTRY
 from stompcap.lake.paths import filesystem, location
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-ENTRY = re.compile(r"(\d{20})\.(json|crc|checkpoint\..*parquet)")
 HOUR_S = 3600
 
 
@@ -43,7 +42,7 @@ def expire(lake: str, table: str, retain_hours: int, run_id: str, made_of_it: tu
         delta.update_incremental()
     delta.create_checkpoint()
     entries = [(info, entry) for info in system.get_file_info(fs.FileSelector(path)) if (entry := ENTRY.fullmatch(info.base_name))]
-    first = max((int(entry[1]) for info, entry in entries if entry[2].startswith("checkpoint") and is_old(info)), default=0)
+    first = max((int(entry[1]) for info, entry in entries if entry[3] and is_old(info)), default=0)
     seen = [version + 1 for other in made_of_it if (version := _seen(lake, other, table)) is not None]
     for info, entry in entries:
         if int(entry[1]) < min(first, *seen, delta.version()):

@@ -14,7 +14,8 @@ from deltalake.exceptions import DeltaError
 
 from stompcap.lake import open_tables, other_writers, tables
 from stompcap.lake.commits import CommitInfo, replace_files
-from stompcap.lake.damage import ENTRY, Entry, culprit, footer, listing, unreadable
+from stompcap.lake.damage import Entry, culprit, footer, listing, unreadable
+from stompcap.lake.delta_log import ENTRY
 from stompcap.lake.maintenance import clustering
 from stompcap.lake.paths import filesystem, location
 

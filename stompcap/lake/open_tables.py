@@ -7,7 +7,6 @@ of small tables is kept too, as long as the table has them.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -17,6 +16,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from stompcap.lake.delta_log import ENTRY
 from stompcap.lake.paths import location
 from stompcap.lake.stores import explained, settings
 
@@ -25,7 +25,6 @@ _COLUMNS: dict[str, dict[str, dict[str, pa.ChunkedArray]]] = {}
 """Of small tables that are kept: by table, file and name."""
 _HOLDERS: list[str] = []
 _LOCK = Lock()
-ENTRY = re.compile(r"\d{20}\.(json|checkpoint\..*parquet)")
 AT_ONCE = 8
 """Files that are read at a time."""
 
@@ -115,6 +114,6 @@ def is_there(where: str) -> bool:
     """Whether a table lies somewhere. On this machine one entry of its log tells; deltalake looks at all, which are more with each run."""
     if "://" not in where:
         with suppress(OSError), os.scandir(f"{where}/_delta_log") as log:
-            if any(ENTRY.fullmatch(entry.name) for entry in log):
+            if any((found := ENTRY.fullmatch(entry.name)) and (found[2] or found[3]) for entry in log):
                 return True
     return DeltaTable.is_deltatable(where, settings(where))

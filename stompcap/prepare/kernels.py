@@ -32,7 +32,7 @@ def prepare(report: Report = lambda done, total: None, processes: int | None = N
     if compiled():
         return 0
     folder = kernel_cache.own_folder()
-    with _writable(folder), kernel_cache.writing(folder, kernel_cache.LOCKS[1]):
+    with _writable(folder), kernel_cache.writing(folder, kernel_cache.PREPARING):
         if compiled():
             return 0
         wanted = listed()
@@ -60,7 +60,8 @@ def ship(report: Report = lambda done, total: None) -> int:
     try:
         prepare(report)
         with _writable(there):
-            shutil.copytree(kernel_cache.own_folder(), there, ignore=shutil.ignore_patterns(*kernel_cache.LOCKS), dirs_exist_ok=True)
+            locks = shutil.ignore_patterns(kernel_cache.LOCK, kernel_cache.PREPARING)
+            shutil.copytree(kernel_cache.own_folder(), there, ignore=locks, dirs_exist_ok=True)
             baseline.state(there, level)
     finally:
         for name, value in before.items():

@@ -61,7 +61,6 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "commits_made"), slow_behind(1, [(0, 10), (0, 30), (1, 30), (2, 30)], several=True))
 def test_every_stream_has_the_rows_of_its_latest_batch_in_a_bounded_number_of_files(
     seed: int, commits_made: int, lake: Path, monkeypatch: pytest.MonkeyPatch

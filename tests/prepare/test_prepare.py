@@ -152,7 +152,7 @@ def test_kernels_that_another_process_compiles_are_waited_for(tmp_path: Path, mo
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernels, "_compile", None)
     with ThreadPoolExecutor(1) as pool:
-        with kernel_cache.writing(kernel_cache.own_folder(), kernel_cache.LOCKS[1]):
+        with kernel_cache.writing(kernel_cache.own_folder(), kernel_cache.PREPARING):
             waits = pool.submit(kernels.prepare)
             with pytest.raises(TimeoutError):
                 waits.result(0.3)

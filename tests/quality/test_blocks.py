@@ -75,7 +75,6 @@ def test_blocks_come_to_what_their_reports_do(made: list[Report], cut: int, file
 NAMES = ["captures", "streams", "raw_frames", "segments", "receipts"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("growth", slow_behind(1, [2, 0, 1000]))
 def test_a_lake_is_judged_alike_however_its_reports_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, growth: int) -> None:
     monkeypatch.setattr(blocks, "FILES", 2)

@@ -13,8 +13,6 @@ from tests.e2e.runs import Lake
 from tests.e2e.truth import DATA
 from tests.examples import slow_behind
 
-pytestmark = pytest.mark.slow
-
 CARRIED = DATA / "transports"
 SAID = ("stream_id", "direction", "command", "body_octets", "destination", "receipt_id", "subscription")
 

@@ -98,7 +98,6 @@ def test_blocks_change_nothing(suite, change, tmp_path):
         assert in_blocks[name] == whole[name], name
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("most", slow_behind(1, [0, 512]), ids=["few packets", "many packets"])
 @pytest.mark.parametrize("suite", slow_behind(1, ["1.3 AES-256-GCM", "1.2 AES-128-GCM"]))
 def test_runs_change_nothing(suite, most, tmp_path):
@@ -269,7 +268,6 @@ def test_one_direction_alone_is_read_where_its_keys_can_be_known(suite, way, tmp
         assert Counter(found["raw_frames"].column("raw").to_pylist()) == Counter(plain["raw_frames"].column("raw").to_pylist())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kept", slow_behind(1, [True, False]), ids=["captures there", "captures gone"])
 @pytest.mark.parametrize("suite", slow_behind(1, ["1.3 AES-256-GCM", "1.2 AES-128-GCM"]))
 def test_keys_that_come_two_runs_later_are_used(suite, kept, tmp_path):

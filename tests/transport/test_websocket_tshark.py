@@ -13,8 +13,6 @@ from tests.e2e.pure import tables_of
 from tests.e2e.truth import DATA
 from tests.examples import slow_behind
 
-pytestmark = pytest.mark.slow
-
 RECORDINGS = DATA / "transports"
 UNMASKED = 1 << 18
 """Octets of a frame that tshark unmasks: of a direction with a larger one, what is before their end is compared."""
