@@ -48,29 +48,29 @@ SLOW = f"""
 SUBSCRIBING = """
     SELECT p.source, u.destination_name, u.subscribed_ns FROM subscriptions u JOIN streams p ON p.stream_id = u.stream_id"""
 
-GONE = f"""
-    SELECT {_OF_SESSION}, coalesce(u.destination_name, '') AS what, {NO_TEXT} AS text, s.closed_ns AS begin_ns, n.back_ns AS end_ns,
-           greatest(coalesce(b.backlog, 0), 0) AS messages, {NO_NUMBER} AS amount, s.stream_id, {NO_TEXT} AS direction,
-           CAST(NULL AS BIGINT) AS stream_offset, u.destination_name, {NO_NUMBER} AS before, CAST(b.backlog AS DOUBLE) AS backlog,
-           {NO_NUMBER} AS late_s
-    FROM ends s
+SILENT = f"""
+    SELECT {_OF_SESSION}, s.closed_ns, s.stream_id, u.destination_name FROM ends s
     JOIN (SELECT DISTINCT stream_id, destination_name FROM subscriptions) u ON u.stream_id = s.stream_id
-    LEFT JOIN (SELECT s.stream_id, o.destination_name, sum(m.backlog_change) AS backlog
-               FROM ends s
-               JOIN (SELECT DISTINCT stream_id, destination_name FROM subscriptions) o ON o.stream_id = s.stream_id
-               JOIN by_minute m ON m.source = s.source AND m.destination_name = o.destination_name
-               AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
-               WHERE s.cause = 'heartbeat_client' AND m.minute >= floor(s.closed_ns / {MINUTE_NS}.0)
-               GROUP BY s.stream_id, o.destination_name) b
-    ON b.stream_id = s.stream_id AND b.destination_name = u.destination_name
-    LEFT JOIN (SELECT s.source, u.destination_name, min(u.subscribed_ns) AS back_ns, s.closed_ns AS lost_ns
-               FROM ends s JOIN subscriptions o ON o.stream_id = s.stream_id
-               JOIN subscribing u ON u.source = s.source AND u.destination_name = o.destination_name AND u.subscribed_ns > s.closed_ns
-               WHERE s.cause = 'heartbeat_client' GROUP BY s.source, u.destination_name, s.closed_ns) n
-    ON n.source = s.source AND n.destination_name = u.destination_name AND n.lost_ns = s.closed_ns
     WHERE s.cause = 'heartbeat_client' AND s.stream_id NOT IN (SELECT stream_id FROM deliveries WHERE {NOT_SETTLED.sql()})
       AND s.stream_id NOT IN (SELECT stream_id FROM cuts)"""
-"""Consumers whose connection ended for want of heart-beats, with nothing in flight (else they are stalled)."""
+"""Consumers whose connection ended for want of heart-beats, with nothing in flight (else they are stalled), by destination."""
+
+GONE = f"""
+    SELECT s.source, s.subject_kind, s.subject, s.server_product, coalesce(s.destination_name, '') AS what, {NO_TEXT} AS text,
+           s.closed_ns AS begin_ns, n.subscribed_ns AS end_ns, greatest(coalesce(b.backlog, 0), 0) AS messages, {NO_NUMBER} AS amount,
+           s.stream_id, {NO_TEXT} AS direction, CAST(NULL AS BIGINT) AS stream_offset, s.destination_name, {NO_NUMBER} AS before,
+           CAST(b.backlog AS DOUBLE) AS backlog, {NO_NUMBER} AS late_s
+    FROM silent_consumers s
+    LEFT JOIN (SELECT s.stream_id, s.destination_name, sum(m.backlog_change) AS backlog
+               FROM silent_consumers s
+               JOIN by_minute m ON m.source = s.source AND m.destination_name = s.destination_name
+               AND coalesce(s.server_product, m.server_product) IS NOT DISTINCT FROM m.server_product
+               WHERE m.minute >= floor(s.closed_ns / {MINUTE_NS}.0)
+               GROUP BY s.stream_id, s.destination_name) b
+    ON b.stream_id = s.stream_id AND b.destination_name = s.destination_name
+    ASOF LEFT JOIN subscribing n
+    ON n.source = s.source AND n.destination_name = s.destination_name AND n.subscribed_ns > s.closed_ns"""
+"""Silent consumers, until the next one subscribes to the destination: an ASOF JOIN, for a destination may have many of both."""
 
 LEFT_UNACKNOWLEDGED = f"""
     SELECT source, subject_kind, subject, server_product, what, text, begin_ns, end_ns, messages, amount, stream_id, direction,
@@ -140,4 +140,4 @@ REDELIVERY_LOOP = f"{_REPEATED} AND c.contents > {FEW_CONTENTS}"
 POISON_MESSAGE = f"{_REPEATED} AND c.contents <= {FEW_CONTENTS}"
 """The same, of few messages: one that no consumer can take."""
 
-CTES = {"subscribing": SUBSCRIBING, "lost_consumers": GONE}
+CTES = {"subscribing": SUBSCRIBING, "silent_consumers": SILENT, "lost_consumers": GONE}

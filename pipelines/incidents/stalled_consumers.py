@@ -129,7 +129,7 @@ STALLED = f"""
            CAST(b.backlog AS DOUBLE) AS backlog, {NO_NUMBER} AS late_s
     FROM held t JOIN clients s ON s.stream_id = t.stream_id
     LEFT JOIN (SELECT t.stream_id, t.begin_ns, min(u.subscribed_ns) AS back_ns
-               FROM held t JOIN subscribing u
+               FROM held t ASOF JOIN subscribing u
                ON u.source = t.source AND u.destination_name = t.destination_name AND u.subscribed_ns >= t.end_ns
                GROUP BY t.stream_id, t.begin_ns) n
     ON n.stream_id = t.stream_id AND n.begin_ns = t.begin_ns

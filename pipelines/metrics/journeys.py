@@ -24,7 +24,7 @@ from stompcap.lake import tables as lakes
 from stompcap.lake.commits import FILE_ROWS, SOURCE, CommitInfo, compact, may_hold, replace_files
 from stompcap.lake.data_files import Files
 from stompcap.lake.paths import DataFile, location
-from stompcap.lake.table_writer import TableWriter
+from stompcap.lake.table_writer import GROUP_ROWS, TableWriter
 from stompcap.tables import TABLES
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _made(lake: str, spark: Callable[[], SparkSession], parts: Mapping[str, File
     if _large(parts):
         return _by_spark(lake, spark(), touched, _rows(parts))
     with query.opened(parts) as database:
-        return _written(lake, database.sql(f"{_joined(database, touched)} {ORDER}").to_arrow_reader())
+        return _written(lake, database.sql(f"{_joined(database, touched)} {ORDER}").to_arrow_reader(GROUP_ROWS))
 
 
 def _compared(
@@ -140,7 +140,7 @@ def _compared(
         database.execute(f"CREATE TEMP TABLE differing AS SELECT {NAMES}, sum(sign) AS sign FROM ({either}) e GROUP BY {NAMES} "
                          "HAVING sum(sign) <> 0")  # fmt: skip
         gone = database.sql(f"SELECT {NAMES} FROM differing WHERE sign < 0").to_arrow_table()
-        fresh = _written(lake, database.sql(f"SELECT {NAMES} FROM differing WHERE sign > 0 {ORDER}").to_arrow_reader())
+        fresh = _written(lake, database.sql(f"SELECT {NAMES} FROM differing WHERE sign > 0 {ORDER}").to_arrow_reader(GROUP_ROWS))
     return fresh, _without(lake, old, touched, gone) if gone.num_rows else []
 
 
@@ -159,7 +159,7 @@ def _without(lake: str, old: Sequence[File], touched: Touched, gone: pa.Table | 
                 which = f"EXISTS (SELECT 1 FROM gone g WHERE {KEY})"
             if database.sql(f"SELECT 1 FROM {TABLE} t WHERE {which} LIMIT 1").fetchall():
                 stay = database.sql(f"SELECT {NAMES} FROM {TABLE} t WHERE NOT ({which})")
-                found.append((file, _written(lake, stay.to_arrow_reader())))
+                found.append((file, _written(lake, stay.to_arrow_reader(GROUP_ROWS))))
     return found
 
 

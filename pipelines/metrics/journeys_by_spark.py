@@ -18,6 +18,7 @@ from pipelines.metrics.journeys_sql import gather, join
 from stompcap.columns import I64
 from stompcap.lake import query
 from stompcap.lake.paths import DataFile
+from stompcap.lake.table_writer import GROUP_ROWS
 from stompcap.tables import TABLES
 from stompcap.tables.schema import sql_type
 
@@ -59,7 +60,7 @@ def made(spark: SparkSession, sends: str, deliveries: str, taken: str, tasks: in
             for view, which in (("sent", "is_sent"), ("named", "NOT is_sent")):
                 database.execute(f"CREATE VIEW {view} AS SELECT * FROM held WHERE {which}")
             found = database.sql(f"SELECT {NAMES} FROM ({join(database)}) made WHERE {taken}")
-            for batch in found.to_arrow_reader():
+            for batch in found.to_arrow_reader(GROUP_ROWS):
                 rows = pa.Table.from_batches([batch]).cast(SCHEMA)
                 part = np.searchsorted(bounds, pc.fill_null(rows.column("ts").cast(pa.int64()), 0).to_numpy())
                 yield from rows.append_column("part", pa.array(part, pa.int32())).to_batches()

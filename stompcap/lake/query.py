@@ -7,6 +7,7 @@ Both understand the SQL alike.
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -110,12 +111,12 @@ def opened(tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnectio
     by_arrow = any(_read_by_arrow(table) for table in tables.values())
     number = next(_NUMBERS)
     name = f"opened_{number}"
-    with duckdb_instances.shared(number, by_arrow=by_arrow).cursor() as database:
+    with duckdb_instances.shared(number, by_arrow=by_arrow, little=_is_little(tables)).cursor() as database:
         database.execute(f"ATTACH ':memory:' AS {name}; USE {name}")
         duckdb_instances.keep_footers(database, _files(tables))
         try:
             for view, table in tables.items():
-                show(database, view, table)
+                _show(database, view, table)
             yield database
         except duckdb.FatalException:
             duckdb_instances.forget()
@@ -134,7 +135,7 @@ def beside(database: DuckDBPyConnection, tables: Mapping[str, Files | pa.Table])
         duckdb_instances.keep_footers(other, _files(tables))
         for view, table in tables.items():
             if _read_by_arrow(table):
-                show(other, view, table)  # each connection has its own
+                _show(other, view, table)  # each connection has its own
         yield other
 
 
@@ -160,7 +161,7 @@ def isolated(tables: Mapping[str, Files | pa.Table]) -> Iterator[DuckDBPyConnect
     """DuckDB with views of these tables, in an instance of its own, whose settings the caller may change."""
     with duckdb_instances.start(by_arrow=True) as database:
         for name, table in tables.items():
-            show(database, name, table)
+            _show(database, name, table)
         yield database
 
 
@@ -174,8 +175,27 @@ def _files(tables: Mapping[str, Files | pa.Table]) -> int:
     return sum(len(table.uris) for table in tables.values() if isinstance(table, Files))
 
 
+def _is_little(tables: Mapping[str, Files | pa.Table]) -> bool:
+    """Whether these are so few octets on this machine that one thread does."""
+    left: int = duckdb_instances.LITTLE_OCTETS - sum(table.nbytes for table in tables.values() if isinstance(table, pa.Table))
+    for uri in (uri for table in tables.values() if isinstance(table, Files) for uri in table.uris):
+        try:
+            left -= os.path.getsize(uri)
+        except OSError:  # a file that is elsewhere, or gone
+            return False
+        if left < 0:
+            return False
+    return left >= 0
+
+
 def show(database: DuckDBPyConnection, name: str, table: Files | pa.Table) -> None:
-    """Create a view of a table in DuckDB."""
+    """Create one more view of a table in an open database, which has all its threads from then on if the table is not little."""
+    if not _is_little({name: table}):
+        duckdb_instances.with_all_threads(database)
+    _show(database, name, table)
+
+
+def _show(database: DuckDBPyConnection, name: str, table: Files | pa.Table) -> None:
     if isinstance(table, pa.Table):
         database.register(name, table)
     elif not table.uris:

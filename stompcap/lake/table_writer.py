@@ -25,6 +25,9 @@ COMPRESSION_LEVEL = 3
 DICTIONARY_OCTETS = 1 << 17
 """A dictionary that grows beyond this is given up for the rest of its row group: values as various as that only repeat in it."""
 
+GROUP_ROWS = 1 << 17
+"""Rows of a row group at most."""
+
 ENCODED_ROWS = 1 << 14
 """Rows that Parquet's encoders take at a time; its default of 1,024 costs a tenth of the time."""
 
@@ -105,7 +108,7 @@ class TableWriter:
                 store_schema=False,
                 metadata_collector=self._written,
             )
-        self._writer.write_table(rows, row_group_size=128 * 1024)
+        self._writer.write_table(rows, row_group_size=GROUP_ROWS)
 
     def close(self) -> DataFile | None:
         """Finish the file; None where nothing was written."""

@@ -19,6 +19,7 @@ os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # read once, when the pa
 
 _CONNECT = ("pyspark.sql.connect.dataframe", "pyspark.sql.connect.session")
 _LATER = ("scipy.stats", "altair")
+_MLLIB = "pyspark.ml.feature"
 
 
 class _Later(ModuleType):
@@ -36,9 +37,20 @@ def _later(name: str) -> ModuleType:
     return module
 
 
+class _MLlib(ModuleType):
+    """Stands for the module of MLlib that the histogram of a column in Spark needs, and no other expectation."""
+
+    @staticmethod
+    def Bucketizer(**given: Any) -> Any:  # noqa: N802  the name that Great Expectations imports
+        return import_module(_MLLIB).Bucketizer(**given)
+
+
 _HIDDEN = [name for name in _CONNECT if find_spec("grpc") is None and name not in sys.modules]
 _PUT_OFF = [name for name in _LATER if name not in sys.modules and find_spec(name) is not None]
 sys.modules.update({name: _later(name) for name in _PUT_OFF})
+if _MLLIB not in sys.modules:
+    sys.modules[_MLLIB] = _MLlib(_MLLIB)
+    _PUT_OFF.append(_MLLIB)
 sys.modules.update(dict.fromkeys(_HIDDEN))  # type: ignore[arg-type]  # None hides a module from the import system
 try:
     import great_expectations as gx

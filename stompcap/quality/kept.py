@@ -23,6 +23,7 @@ from stompcap.quality.blocks import SCHEMA, Block, merged
 from stompcap.quality.invariants import INVARIANTS
 from stompcap.quality.quantities import LEDGERS
 from stompcap.quality.row_rules import ROW_RULES
+from stompcap.quality.sums import HASHING
 from stompcap.tables import TABLES
 from stompcap.version import version
 
@@ -154,5 +155,5 @@ def _number(path: str) -> int:
 
 def _declarations(names: Sequence[str]) -> str:
     """A digest of what a report depends on beside its file."""
-    declared = repr((version(), sorted(names), list(TABLES.values()), INVARIANTS, LEDGERS, [one.label for one in ROW_RULES]))
+    declared = repr((version(), HASHING, sorted(names), list(TABLES.values()), INVARIANTS, LEDGERS, [one.label for one in ROW_RULES]))
     return hashlib.sha256(declared.encode()).hexdigest()[:16]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from stompcap.columns import I64, U64, Bools
+from stompcap.columns import I64, U64
 from stompcap.quality.invariants import Condition
 from stompcap.quality.sums import OFFSET, Rows, mixed
 
@@ -50,12 +50,9 @@ class Quantity:
         """All columns that are read."""
         return self.strings | set(self.columns) | {condition.column for condition in self.where}
 
-    def values(self, rows: Rows, masks: dict[Condition, Bools]) -> I64:
+    def values(self, rows: Rows) -> I64:
         """What each row adds."""
-        for condition in self.where:
-            if condition not in masks:
-                masks[condition] = rows.meet(condition)
-        mask = np.logical_and.reduce([masks[condition] for condition in self.where]) if self.where else None
+        mask = np.logical_and.reduce([rows.meet(condition) for condition in self.where]) if self.where else None
         if not self.columns:
             return np.ones(rows.size, np.int64) if mask is None else mask.astype(np.int64)
         found = rows.numbers(self.columns[0]) if len(self.columns) == 1 else rows.keys(self.columns).view(np.int64)
@@ -73,10 +70,9 @@ class Entries:
     values: I64
 
     @property
-    def packed(self) -> bytes:
-        """The values as octets, compressed: most are small, or 0."""
-        octets: bytes = CODEC.compress(np.ascontiguousarray(self.values), asbytes=True)
-        return octets
+    def packed(self) -> Packed:
+        """The same, small."""
+        return Packed(self.keys, CODEC.compress(np.ascontiguousarray(self.values), asbytes=True))
 
     @staticmethod
     def unpacked(keys: U64, octets: bytes | pa.Buffer, quantities: int) -> Entries:
@@ -87,6 +83,14 @@ class Entries:
     def within(self, begin: int, end: int) -> Entries:
         """The entries from one place to another."""
         return Entries(self.keys[begin:end], self.values[:, begin:end])
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Entries as they are kept: the values as octets, compressed, for most are small, or 0."""
+
+    keys: U64
+    values: bytes
 
 
 def added(parts: Sequence[Entries], quantities: Sequence[Quantity]) -> Entries:
@@ -102,13 +106,13 @@ def added(parts: Sequence[Entries], quantities: Sequence[Quantity]) -> Entries:
 
 def of_rows(rows: Rows, quantities: Sequence[Quantity]) -> Entries:
     """The entries of the rows of a table, for quantities of one ledger. Rows with one key stand mostly side by side."""
-    parts, masks = [], dict[Condition, Bools]()
+    parts = []
     for key in dict.fromkeys(one.key for one in quantities):
         hashes, starts = _runs(rows, key)
         values = np.empty((len(quantities), len(starts)), np.int64)
         for number, one in enumerate(quantities):
             mine = one.key == key and bool(len(starts))
-            values[number] = MERGE[one.how].reduceat(one.values(rows, masks), starts) if mine else EMPTY[one.how]
+            values[number] = MERGE[one.how].reduceat(one.values(rows), starts) if mine else EMPTY[one.how]
         parts.append(added([Entries(hashes, values)], quantities))
     return parts[0] if len(parts) == 1 else added(parts, quantities)
 

@@ -20,7 +20,7 @@ from stompcap.columns import U64, distinct
 from stompcap.lake.paths import filesystem
 from stompcap.quality import clear_secrets, examples, invariants, measures, quantities, ranges
 from stompcap.quality.invariants import Invariant
-from stompcap.quality.ledgers import EMPTY, Entries, Quantity, added, of_rows
+from stompcap.quality.ledgers import EMPTY, Entries, Packed, Quantity, added, of_rows
 from stompcap.quality.quantities import LEDGERS
 from stompcap.quality.ranges import Faults
 from stompcap.quality.row_rules import BY_TABLE
@@ -57,7 +57,7 @@ class Report:
     facts: Mapping[str, Any]
     groups: U64
     others: U64
-    entries: Mapping[str, Entries] = field(default_factory=dict)
+    entries: Mapping[str, Packed] = field(default_factory=dict)
 
     @property
     def row(self) -> dict[str, Any]:
@@ -66,16 +66,14 @@ class Report:
             "table_name": self.table, "file": self.file, "facts": json.dumps(self.facts),
             "groups": self.groups.tobytes(), "others": self.others.tobytes(),
             **{f"{name}_keys": one.keys.tobytes() for name, one in self.entries.items()},
-            **{f"{name}_values": one.packed for name, one in self.entries.items()},
+            **{f"{name}_values": one.values for name, one in self.entries.items()},
         }
 
     @staticmethod
     def of(row: Mapping[str, Any]) -> Report:
         """From a row of SCHEMA."""
-        entries = {}
-        for name in quantities.ledgers_of(row["table_name"]):
-            keys, number = np.frombuffer(row[f"{name}_keys"], "<u8"), len(quantities.of_table(name, row["table_name"]))
-            entries[name] = Entries.unpacked(keys, row[f"{name}_values"], number)
+        ledgers = quantities.ledgers_of(row["table_name"])
+        entries = {name: Packed(np.frombuffer(row[f"{name}_keys"], "<u8"), row[f"{name}_values"]) for name in ledgers}
         groups, others = (np.frombuffer(row[name], "<u8") for name in ("groups", "others"))
         return Report(row["table_name"], row["file"], json.loads(row["facts"]), groups, others.reshape(-1, 2), entries)
 
@@ -189,7 +187,7 @@ def report(
         "measures": measured.facts,
         "lacks": [one.name for one in adds if one.needs & lacks],
     }
-    entries = {ledger: added(parts[ledger], some) for ledger, some in adding.items()}
+    entries = {ledger: _together(parts[ledger], some).packed for ledger, some in adding.items()}
     none = np.zeros(0, np.uint64)
     together = distinct(np.concatenate(groups)) if groups else none
     return Report(table.name, name, facts, together, np.concatenate(others) if others else none.reshape(-1, 2), entries)
@@ -222,6 +220,11 @@ def _present(rows: Rows, quantities: Sequence[Quantity], lacks: set[str]) -> Ent
     return Entries(found.keys, values.reshape(len(quantities), -1))
 
 
+def _together(parts: Sequence[Entries], quantities: Sequence[Quantity]) -> Entries:
+    """The entries of all row groups; those of one are in order, each key once."""
+    return parts[0] if len(parts) == 1 else added(parts, quantities)
+
+
 def _side(rows: Rows, side: Sequence[invariants.Points], table: str) -> tuple[int, int]:
     """What some rows of a table add to one side of an invariant."""
     parts = [rows.sum(points) for points in side if points.table == table]
@@ -247,7 +250,8 @@ def _values(rows: Rows, column: Column, required: bool) -> Iterator[tuple[str | 
         nulls = 0 if required else int(rows.null(column.name).sum())
         yield from ((value, count) for value, count in ((PRESENT, rows.size - nulls), (None, nulls)) if count)
         return
-    words, codes = rows.coded(column.name)
+    coded, codes = rows.coded(column.name)
+    words = coded.to_pylist()
     counts = np.bincount(codes, minlength=len(words) + 1).tolist()
     unknown = [word for word, count in zip(words, counts, strict=False) if count and word not in column.words]
     keys = {word: unknown[min(index, UNKNOWN - 1)][:LONGEST] for index, word in enumerate(unknown)}

@@ -11,15 +11,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.columns import I64, U64, Bools
+from stompcap.columns import I64, U64, Bools, integers
 from stompcap.quality.invariants import Condition, Points
 
 MASK = 2**64 - 1
 NOTHING = np.uint64(0x6E756C6C6E756C6C)
 """Stands for null."""
 
+HASHING = 2
+"""Raised whenever a value gets another hash: sums that were kept before are of no use then."""
+
 TEXTS = (pa.string(), pa.large_string(), pa.string_view())
 """The types that a text may have in files of other programs."""
+
+STREAM_ID, ID_DIGITS = "stream_id", 20
+"""The column with ids of streams, of so many hexadecimal digits, which are as good as a hash: an id is a digest itself."""
+
+NO_DIGIT = 255
+DIGIT_VALUES = np.full(256, NO_DIGIT, np.uint8)
+DIGIT_VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 
 OFFSET, SIDE, WORD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03), np.uint64(0x8CB92BA72F3D8DD7)
 """Odd factors that keep the parts of a point distinct."""
@@ -37,26 +47,51 @@ def string_hash(value: str) -> int:
     return int.from_bytes(hashlib.blake2b(value.encode(), digest_size=8).digest(), "little")
 
 
+def string_hashes(words: pa.StringArray) -> U64:
+    """The hashes of strings."""
+    return np.array([*map(string_hash, words.to_pylist())], np.uint64)
+
+
+def id_hashes(ids: pa.StringArray) -> U64:
+    """The hashes of ids of streams; what has not their form, in a file of another program, is hashed as other strings are."""
+    if len(ids) == 0:  # Arrow allows that its buffers are not there then
+        return np.zeros(0, np.uint64)
+    offsets = np.frombuffer(ids.buffers()[1], np.int32)[ids.offset : ids.offset + len(ids) + 1]
+    fits = np.diff(offsets) == ID_DIGITS
+    octets = np.frombuffer(ids.buffers()[2] or b"", np.uint8)
+    digits = DIGIT_VALUES[octets[offsets[:-1][fits, np.newaxis] + np.arange(ID_DIGITS)]]
+    are_ids = (digits != NO_DIGIT).all(axis=1)
+    fits[fits] = are_ids
+    found = np.zeros(len(ids), np.uint64)
+    packed = digits[are_ids, 0::2] << 4 | digits[are_ids, 1::2]
+    head, tail = np.ascontiguousarray(packed[:, :8]).view(">u8")[:, 0], np.ascontiguousarray(packed[:, 8:]).view(">u2")[:, 0]
+    found[fits] = head.astype(np.uint64) + tail.astype(np.uint64) * WORD + OFFSET  # 0 would stand for no id
+    found[~fits] = string_hashes(ids.filter(pa.array(~fits)))
+    return found
+
+
 class Rows:
     """Rows of one table as numpy columns, each made once."""
 
     def __init__(self, table: pa.Table) -> None:
         self.size = table.num_rows
         self._table = table
-        self._coded: dict[str, tuple[list[str], I64]] = {}
+        self._coded: dict[str, tuple[pa.StringArray, I64]] = {}
         self._hashed: dict[str, U64] = {}
         self._numbers: dict[str, I64] = {}
         self._words: dict[str, U64] = {}
+        self._null: dict[str, Bools] = {}
+        self._met: dict[Condition, Bools] = {}
 
-    def coded(self, name: str) -> tuple[list[str], I64]:
+    def coded(self, name: str) -> tuple[pa.StringArray, I64]:
         """The distinct strings of a column, and the index of each row's; null has the index after the last."""
         if name not in self._coded:
             column = self._table.column(name)
             if not pa.types.is_dictionary(column.type):
                 column = column.cast(pa.string()).dictionary_encode()
             array = column.unify_dictionaries().combine_chunks()
-            words = array.dictionary.to_pylist()
-            self._coded[name] = words, array.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+            words = array.dictionary.cast(pa.string())
+            self._coded[name] = words, integers(array.indices, len(words))
         return self._coded[name]
 
     def hashed(self, name: str) -> U64:
@@ -73,7 +108,8 @@ class Rows:
     def word_hashes(self, name: str) -> U64:
         """The hashes of a column's distinct strings; behind them what stands for null."""
         if name not in self._words:
-            self._words[name] = np.array([*map(string_hash, self.coded(name)[0]), int(NOTHING)], np.uint64)
+            words, _ = self.coded(name)
+            self._words[name] = np.append((id_hashes if name == STREAM_ID else string_hashes)(words), NOTHING)
         return self._words[name]
 
     def numbers(self, name: str) -> I64:
@@ -83,7 +119,7 @@ class Rows:
             if pa.types.is_list(column.type):
                 column = pc.list_value_length(column)
             column = (column.cast(pa.int32()) if pa.types.is_date(column.type) else column).cast(pa.int64())
-            self._numbers[name] = column.fill_null(0).to_numpy(zero_copy_only=False)
+            self._numbers[name] = integers(column, 0)
         return self._numbers[name]
 
     def has_null(self, name: str) -> bool:
@@ -100,18 +136,24 @@ class Rows:
 
     def null(self, name: str) -> Bools:
         """Where a column is null."""
-        found: Bools = self._table.column(name).is_null().to_numpy()
-        return found
+        if name not in self._null:
+            self._null[name] = self._table.column(name).is_null().to_numpy() if self.has_null(name) else np.zeros(self.size, np.bool_)
+        return self._null[name]
 
     def meet(self, condition: Condition) -> Bools:
         """Where a condition holds."""
+        if condition not in self._met:
+            self._met[condition] = self._meet(condition)
+        return self._met[condition]
+
+    def _meet(self, condition: Condition) -> Bools:
         if condition.least is not None:
             return self.numbers(condition.column) >= condition.least
         if not condition.words:
             null = self.null(condition.column)
             return null if condition.null else ~null
         words, codes = self.coded(condition.column)
-        found: Bools = np.array([*((word in condition.words) != condition.negated for word in words), False])[codes]
+        found: Bools = np.array([*((word in condition.words) != condition.negated for word in words.to_pylist()), False])[codes]
         return found
 
     def total(self, names: tuple[str, ...]) -> I64:

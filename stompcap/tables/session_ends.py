@@ -23,7 +23,9 @@ SESSION_ENDS = View(
                max(CASE WHEN kind IN ('websocket', 'sockjs') THEN closed_by END) AS websocket_closed_by
         FROM {transports} GROUP BY stream_id
     ), seen AS (
-        SELECT t.*, c.source, c.close_kind, c.closed_by, c.rst_by, l.tls_alert, l.websocket_code, l.websocket_closed_by,
+        SELECT t.stream_id, t.server_ip, t.opened_ns, t.closed_ns, t.last_ns, t.close_cause,
+               CASE WHEN t.close_cause = 'error' THEN concat(coalesce(t.error_message, ''), coalesce(t.error_detail, '')) END AS error_text,
+               c.source, c.close_kind, c.closed_by, c.rst_by, l.tls_alert, l.websocket_code, l.websocket_closed_by,
                l.websocket_code IS NOT NULL OR l.websocket_closed_by IS NOT NULL AS websocket_closed
         FROM {sessions} t LEFT JOIN {streams} c ON c.stream_id = t.stream_id LEFT JOIN layers l ON l.stream_id = t.stream_id
     ), layered AS (
@@ -36,8 +38,7 @@ SESSION_ENDS = View(
         SELECT *, CASE WHEN closed_by = 'server' AND (by_layer IN ('unknown', 'reset')
                             OR by_layer = 'websocket_close' AND coalesce(websocket_code, 1001) = 1001
                                AND coalesce(websocket_closed_by, 'server') = 'server'
-                            OR by_layer = 'error'
-                               AND lower(concat(coalesce(error_message, ''), coalesce(error_detail, ''))) LIKE '%shutdown%')
+                            OR by_layer = 'error' AND lower(error_text) LIKE '%shutdown%')
                        THEN closed_ns END AS gone_ns
         FROM layered
     ), events AS (
@@ -58,13 +59,15 @@ SESSION_ENDS = View(
     ), counted AS (
         SELECT a.*, coalesce(t.closed_together, 0) AS closed_together FROM alone a LEFT JOIN together t ON t.stream_id = a.stream_id
     ), told AS (SELECT *, CASE WHEN closed_together >= 3 THEN 'broker_stop' ELSE by_layer END AS cause FROM counted)
-    SELECT *, CASE WHEN cause = 'broker_stop'
-                   THEN concat(CAST(closed_together AS STRING), ' connections that the broker closed within a second; ', close_evidence)
-                   WHEN cause = 'tls_alert' THEN concat('alert ', tls_alert, '; ', close_evidence)
-                   WHEN cause <> close_cause AND websocket_closed
-                   THEN concat('Close', coalesce(' ' || CAST(websocket_code AS STRING), ''),
-                               coalesce(' of the ' || websocket_closed_by, ''), '; ', close_evidence)
-                   ELSE close_evidence END AS cause_evidence
-    FROM told
+    SELECT s.*, e.source, e.close_kind, e.closed_by, e.rst_by, e.tls_alert, e.websocket_code, e.websocket_closed_by, e.websocket_closed,
+           e.by_layer, e.gone_ns, e.left_none_ns, e.closed_together, e.cause,
+           CASE WHEN e.cause = 'broker_stop'
+                THEN concat(CAST(e.closed_together AS STRING), ' connections that the broker closed within a second; ', s.close_evidence)
+                WHEN e.cause = 'tls_alert' THEN concat('alert ', e.tls_alert, '; ', s.close_evidence)
+                WHEN e.cause <> s.close_cause AND e.websocket_closed
+                THEN concat('Close', coalesce(' ' || CAST(e.websocket_code AS STRING), ''),
+                            coalesce(' of the ' || e.websocket_closed_by, ''), '; ', s.close_evidence)
+                ELSE s.close_evidence END AS cause_evidence
+    FROM told e JOIN {sessions} s ON s.stream_id = e.stream_id
     """,
 )

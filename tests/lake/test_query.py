@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import NoReturn
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
 from stompcap.lake import duckdb_instances, query
 from stompcap.lake import tables as lakes
+from stompcap.lake.data_files import Files
 from stompcap.lake.finality import marked
 from stompcap.lake.paths import location
 from stompcap.rules import catalogue_table
@@ -126,6 +128,39 @@ def test_an_instance_keeps_footers_of_few_files_and_gives_way_to_another(tmp_pat
     assert kept() > without + 5_000
     monkeypatch.setattr(duckdb_instances, "FOOTERS", 0)
     assert kept() == without  # by another
+
+
+def test_one_thread_answers_where_little_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others cost more than they do there."""
+    lake = str(tmp_path)
+    lakes.create(lake)
+    lakes.append(lake, "rules", catalogue_table(), ["unit"], "run")
+
+    def with_two(database: duckdb.DuckDBPyConnection) -> None:
+        database.execute("SET GLOBAL threads = 2")
+
+    def started(*, by_arrow: bool) -> duckdb.DuckDBPyConnection:  # as on a machine of two processors
+        instance = start(by_arrow=by_arrow)
+        with_two(instance)
+        return instance
+
+    start = duckdb_instances.start
+    monkeypatch.setattr(duckdb_instances, "start", started)
+    monkeypatch.setattr(duckdb_instances, "_INSTANCES", {})
+
+    def threads(table: Files | pa.Table, shown_later: Files | pa.Table | None = None) -> int:
+        with query.opened({"rules": table}) as database:
+            if shown_later is not None:
+                query.show(database, "later", shown_later)
+            return int(database.sql("SELECT current_setting('threads')").fetchall()[0][0])
+
+    monkeypatch.setattr(duckdb_instances, "with_all_threads", with_two)
+    files, large = query.all_files(lake, "rules"), pa.table({"number": np.zeros(duckdb_instances.LITTLE_OCTETS // 8 + 1, np.int64)})
+    assert threads(files) == threads(numbers(7)) == threads(files, numbers(7)) == 1
+    assert threads(files, large) == threads(large) == 2
+    assert threads(files) == 1
+    monkeypatch.setattr(duckdb_instances, "LITTLE_OCTETS", 0)
+    assert threads(files) == 2
 
 
 def test_a_table_without_files_has_no_rows_and_a_join_with_it_none(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def reports(draw: st.DrawFn) -> list[Report]:
             "measures": {}, "lacks": draw(st.lists(st.sampled_from(["x", "y"]), max_size=1)),
         }  # fmt: skip
         values = np.array(draw(st.lists(NUMBERS, min_size=len(keys), max_size=len(keys))), np.int64)
-        entries = {"streams": Entries(keys, np.tile(values, (len(of_table("streams", "stalls")), 1)))}
+        entries = {"streams": Entries(keys, np.tile(values, (len(of_table("streams", "stalls")), 1))).packed}
         name = f"{OPEN if draw(st.booleans()) else ''}{number}"
         found.append(Report("stalls", name, facts, keys, np.zeros((0, 2), np.uint64), entries))
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.quality.invariants import INVARIANTS, PROOFS, TILING, Condition, Points, among, provable
-from stompcap.quality.sums import MASK, Rows, mixed
+from stompcap.quality.sums import MASK, OFFSET, WORD, Rows, id_hashes, mixed, string_hash
 from stompcap.tables import TABLES
 
 STREAMS = st.sampled_from(["0" * 20, "1" * 20])
@@ -66,6 +68,22 @@ def test_a_sum_is_that_of_its_parts(rows: list[tuple[str, int]], cut: int) -> No
 
     whole, parts = total(rows), [total(rows[:cut]), total(rows[cut:][::-1])]
     assert whole == (sum(n for n, _ in parts), sum(s for _, s in parts) & MASK)
+
+
+ID = st.text("0123456789abcdef", min_size=20, max_size=20)
+NEARLY = ID.flatmap(lambda name: st.sampled_from([name.upper(), name[1:], name[1:] + "g", name[1:] + "é"]))
+
+
+@given(st.lists(st.one_of(ID, NEARLY, st.text(max_size=21)), max_size=8), st.integers(0, 3))
+def test_an_id_of_a_stream_is_its_own_hash_and_other_strings_are_hashed(names: list[str], begin: int) -> None:
+    found = id_hashes(pa.array(names, pa.string()).slice(begin)).tolist()
+
+    def expected(name: str) -> int:
+        if not re.fullmatch("[0-9a-f]{20}", name):
+            return string_hash(name)
+        return (int(name[:16], 16) + int(name[16:], 16) * int(WORD) + int(OFFSET)) & MASK
+
+    assert found == [expected(name) for name in names[begin:]]
 
 
 @pytest.mark.parametrize(("condition", "expected"), [

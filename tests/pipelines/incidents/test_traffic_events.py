@@ -279,3 +279,14 @@ def test_a_broker_that_soon_closes_who_sends_may_not_have_taken_it() -> None:
     assert told(traffic, unread.NO_CONSUMER)
     traffic.rows["sessions"][0] |= {"closed_ns": at(90), "ended_by": "server", "close_cause": "unknown"}
     assert told(traffic, unread.NO_CONSUMER) == []
+
+
+def test_a_consumer_is_gone_until_the_next_one_subscribes() -> None:
+    found, gone = Traffic(), {"close_cause": "heartbeat_client", "heartbeat_c2s_ms": 10_000}
+    for queue, subscribed, end, how in (
+        (QUEUE, 0, 60, gone), (QUEUE, 0, 120, gone), (QUEUE, 0, 300, gone), ("queue/other", 0, 70, gone),
+        (QUEUE, 30, 200, {}), (QUEUE, 90, 400, {}), (QUEUE, 150, 400, {}),
+    ):  # fmt: skip
+        found.session(0, end, **how).of_last("subscriptions", subscribe_offset=20, destination_name=queue, subscribed_ns=at(subscribed))
+    back = [(row["what"], row["begin_ns"], row["end_ns"]) for row in events(found, "SELECT * FROM lost_consumers")]
+    assert back == [(QUEUE, at(60), at(90)), ("queue/other", at(70), None), (QUEUE, at(120), at(150)), (QUEUE, at(300), None)]

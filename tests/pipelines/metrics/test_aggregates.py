@@ -153,13 +153,13 @@ def test_only_files_that_may_hold_rows_of_the_new_hours_are_read(tmp_path: Path,
     refresh(lake)
     of_hours(lake, 240)
     asked: dict[str, int] = {}
-    show = query.show
+    show = query._show
 
     def counted(database: Any, name: str, files: query.Files) -> None:
         asked[name] = max(asked.get(name, 0), len(files.uris))
         show(database, name, files)
 
-    monkeypatch.setattr(query, "show", counted)
+    monkeypatch.setattr(query, "_show", counted)
     refresh(lake)
     counted_rows = {name for one in gold.AGGREGATES for name in one.counted}
     looked_at = {f"{way}_{name}" for name in (*counted_rows, "sessions") for way in ("came", "went")}
