@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
 from pipelines.run import STAGES
+from stompcap import memory
 from stompcap.errors import EnvironmentProblem, UsageError
 from stompcap.tables.words import UNREADABLE
 
@@ -85,9 +86,9 @@ class Watch:
         while True:
             began = self._clock.monotonic()
             self.round()
-            left = began + self._every_s - self._clock.monotonic()
             with self._waiting():
-                self._clock.sleep(max(left, 0))
+                memory.release()
+                self._clock.sleep(max(began + self._every_s - self._clock.monotonic(), 0))
 
     def round(self) -> None:
         """One round."""

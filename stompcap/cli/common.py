@@ -243,14 +243,6 @@ def key_logs(named: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name if uris.is_uri(name) else os.path.abspath(uris.local(name)) for name in given)
 
 
-def with_seconds(words: Sequence[str]) -> list[str]:
-    """A command line in which every --wait has its seconds."""
-    found: list[str] = []
-    for word, after in zip(words, [*words[1:], ""], strict=True):
-        found.append("--wait=inf" if word == "--wait" and not after.replace(".", "", 1).isdecimal() else word)
-    return found
-
-
 def times_in(zone: str) -> AbstractContextManager[None]:
     """Times are shown in the zone that --time-zone names; raises UsageError where there is none."""
     try:

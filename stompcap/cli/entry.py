@@ -24,9 +24,6 @@ NEW_OBJECTS = 10_000
 """After so many new objects garbage is looked for: imports make hundreds of thousands and no garbage, and with Python's own number, 700,
 half a second of a run's start is spent on that."""
 
-SYSTEM_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
-"""Arrow's memory pool in a process that lives on, read when pyarrow is imported: its own, mimalloc, keeps much of what was freed."""
-
 LEFT_S = 1.0
 """How long the processes that a JVM or a pool leaves behind may take to end."""
 
@@ -38,7 +35,9 @@ def main() -> None:
         signals.install()
         gc.set_threshold(NEW_OBJECTS)
         if sys.argv[1:2] == ["watch"]:
-            os.environ.setdefault(*SYSTEM_POOL)
+            from stompcap import memory
+
+            memory.keep_little()
         if sys.argv[1:2] in (["peek"], ["show"], ["check"]):
             from stompcap.cli import lean
 
@@ -81,7 +80,6 @@ def _command() -> int:
 
     from stompcap.cli import needs
     from stompcap.cli.application import NAME
-    from stompcap.cli.common import with_seconds
 
     needs.demand(sys.argv[1:])
     try:
@@ -111,6 +109,14 @@ def _application() -> typer.Typer:
     from stompcap.cli.main import app as whole
 
     return whole
+
+
+def with_seconds(words: list[str]) -> list[str]:
+    """A command line in which every --wait has its seconds."""
+    found: list[str] = []
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        found.append("--wait=inf" if word == "--wait" and not after.replace(".", "", 1).isdecimal() else word)
+    return found
 
 
 def _named(words: list[str], option: str) -> str | None:

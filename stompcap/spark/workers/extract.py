@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from stompcap import memory
 from stompcap.capture.by_rank import CapturesByRank
 from stompcap.capture.payload_spill import PayloadSpill, scratch_folder
 from stompcap.capture.some_by_rank import SomeByRank
@@ -20,7 +21,7 @@ from stompcap.progress import Meter
 from stompcap.spark.blocks import task_of, unpack
 from stompcap.spark.grouping import Limits, whole_groups
 from stompcap.spark.sink import Sink
-from stompcap.spark.workers.worker import Batches, freeze_loaded, release, task_number
+from stompcap.spark.workers.worker import Batches, freeze_loaded, task_number
 from stompcap.tasks.failures import STATE, Failures, culprits, ranks
 from stompcap.tcp.flows import by_flow
 
@@ -59,7 +60,7 @@ class Extract:
         """Write the rows; yield the manifest."""
         freeze_loaded()
         manifest = self._written(batches)  # what the machines held is free behind it
-        release()
+        memory.release()  # Spark keeps the worker for the next task, which may never come
         yield manifest
 
     def _written(self, batches: Batches) -> pa.RecordBatch:

@@ -179,7 +179,7 @@ def test_one_file_that_cannot_be_read_does_not_keep_others_from_it(tmp_path: Pat
     assert sum("bad" in given for given in work.given) == 3
 
 
-def test_only_work_is_there_to_be_interrupted(tmp_path: Path) -> None:
+def test_only_work_is_there_to_be_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, "a")()
     waiting, seen = [0], []
 
@@ -193,5 +193,6 @@ def test_only_work_is_there_to_be_interrupted(tmp_path: Path) -> None:
         seen.append(("work", waiting[0]))
         return Work()(paths)
 
+    monkeypatch.setattr("stompcap.memory.release", lambda: seen.append(("release", waiting[0])))
     watched(tmp_path, Clock(lambda: seen.append(("sleep", waiting[0])), nothing), work, waiting=context)  # type: ignore[arg-type]
-    assert seen[:3] == [("work", 0), ("sleep", 1), ("work", 0)]
+    assert seen[:4] == [("work", 0), ("release", 1), ("sleep", 1), ("work", 0)]  # each round gives back what it freed
