@@ -37,7 +37,7 @@ class Callee(CPUDispatcher):
 
 def _cached(dispatcher: Any, function: F) -> F:
     """Give a compiled function this package's cache."""
-    vars(dispatcher)["_cache"] = kernel_cache.KernelCache(function)
+    vars(dispatcher)["_cache"] = kernel_cache.LazyCache(function)
     return cast(F, dispatcher)
 
 

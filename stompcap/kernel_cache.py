@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,12 @@ def module_folder(module: str) -> str:
     return os.path.join(*module.removeprefix("stompcap.").split(".")[:-1], "")
 
 
+@cache
+def _digest(path: str, changed_ns: int) -> str:
+    """The digest of a file that was last changed then."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
 class Locator(_CacheLocator):
     """Gives numba the location of a function's kernels, and the state of the sources they are valid for."""
 
@@ -113,7 +119,7 @@ class Locator(_CacheLocator):
 
     def get_source_stamp(self) -> str:
         """The state of the sources; the file itself is included, for it may be outside this package."""
-        return f"{name()} {hashlib.sha256(Path(self._py_file).read_bytes()).hexdigest()}"
+        return f"{name()} {_digest(self._py_file, os.stat(self._py_file).st_mtime_ns)}"
 
     def get_disambiguator(self) -> str:
         """Distinguishes functions of the same name and module."""
@@ -166,6 +172,20 @@ class KernelCache(FunctionCache):
         """Cache what was compiled for these types; if that is not writable, only this process has it."""
         with suppress(OSError), writing(own_folder()):
             super().save_overload(sig, data)
+
+
+class LazyCache:
+    """The cache of one function, made when numba asks it for something: most functions that a process imports it never calls."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @cached_property
+    def _made(self) -> KernelCache:
+        return KernelCache(self._function)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made, name)
 
 
 @cache

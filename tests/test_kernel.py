@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,3 +91,16 @@ def test_arrays_are_borrowed() -> None:
     for _ in range(100):
         assert rising(group, values).tolist() == [5, 5, 1]
     assert (sys.getrefcount(group), sys.getrefcount(values)) == before
+
+
+@pytest.mark.slow  # a process of its own
+def test_the_cache_of_a_kernel_is_looked_up_at_its_first_call() -> None:
+    program = (
+        "import numpy as np; from stompcap import kernel_cache; made = []; real = kernel_cache.KernelCache.__init__; "
+        "kernel_cache.KernelCache.__init__ = lambda self, function: (made.append(function.__name__), real(self, function))[1]; "
+        "import stompcap.assembly; from stompcap.session.header_values import _entries; before = list(made); none = np.zeros(0, np.int64); "
+        "ends, octets = np.frombuffer(b'', np.int32), np.frombuffer(b'', np.uint8); _entries(none, ends, ends, octets, octets, none); "
+        "print(before, made[0])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[]", "_entries"]

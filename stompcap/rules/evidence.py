@@ -20,7 +20,8 @@ def _presentable(evidence: pa.Array) -> pa.Array:
         evidence = pc.replace_substring_regex(evidence, f"(?s){SECRET}", r"\1***")
     hidden = pc.match_substring_regex(evidence, r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]")
     if pc.any(hidden).as_py():
-        evidence = pa.array([_escape(text) for text in evidence.to_pylist()], pa.string())
+        escaped = [_escape(text) for text in evidence.filter(hidden).to_pylist()]
+        evidence = pc.replace_with_mask(evidence, hidden, pa.array(escaped, pa.string()))
     return pc.utf8_slice_codeunits(evidence, 0, EVIDENCE_CHARACTERS)
 
 

@@ -45,6 +45,11 @@ def filled(template: str, count: int, value: Callable[[str], pa.Array]) -> pa.Ar
     return pc.binary_join_element_wise(*pieces, "")
 
 
+def _column(name: str) -> str:
+    """The column of table frames that a header would have."""
+    return name.replace("-", "_")
+
+
 class FrameView:
     """Frames of a dialogue as masks and columns, one entry per frame."""
 
@@ -95,7 +100,10 @@ class FrameView:
 
     def has(self, name: str, among: Bools | None = None) -> Bools:
         """Frames that have the header, be it empty."""
-        return self._among(among, lambda at: truth(self.at(at, name).is_valid()))
+        if _column(name) in TEXTS:
+            return self._among(among, lambda at: truth(self.at(at, name).is_valid()))
+        there: Bools = self.dialogue.header_entries(name) >= 0
+        return there if among is None else there & among
 
     def lacks(self, name: str, among: Bools | None = None) -> Bools:
         """Frames that lack the header or have it empty."""
@@ -123,7 +131,7 @@ class FrameView:
 
     def at(self, index: I64, name: str) -> pa.Array:
         """A header's effective value, or a text column, on the frames of these indices; null where the index is -1."""
-        column = name.replace("-", "_")
+        column = _column(name)
         if column in TEXTS:
             return self.dialogue.column(column) if index is self._all else self.dialogue.some(column, index)
         if index is self._all:

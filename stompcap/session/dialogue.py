@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from stompcap.codes import CLIENT, FRAME, SERVER
 from stompcap.columns import I64, Bools, flat
-from stompcap.session.header_values import header_values
+from stompcap.session.header_values import header_entries, values_at
 from stompcap.stomp import grammar
 from stompcap.stomp.grammar import (
     ABORT,
@@ -131,6 +131,7 @@ class Dialogue:
     frames: pa.Table
     rows: RawRows
     _cache: dict[tuple[str, str], pa.Array] = field(default_factory=dict, repr=False)
+    _entries: dict[str, I64] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.session)
@@ -181,9 +182,15 @@ class Dialogue:
         """A column of the frames table for the frames of these indices only, null for index -1."""
         return in_order(self.frames.column(name), np.where(at < 0, -1, self.row[at]) if len(self.row) else at)
 
+    def header_entries(self, name: str) -> I64:
+        """Where the effective value of a header lies (`header_values.header_entries`), for every frame in wire order."""
+        if name not in self._entries:
+            self._entries[name] = header_entries(self._maps, name, self.row)
+        return self._entries[name]
+
     def some_header(self, name: str, at: I64) -> pa.StringArray:
         """A header for the frames of these indices only, null where it is absent."""
-        return header_values(self._maps, name, self.row[at])
+        return values_at(self._maps, self.header_entries(name)[at])
 
     def column(self, name: str) -> pa.Array:
         """A column of the frames table in wire order; KeyError where the table has none of that name."""
@@ -191,7 +198,7 @@ class Dialogue:
 
     def header(self, name: str) -> pa.StringArray:
         """The effective value of a header on every frame in wire order, null where it is absent."""
-        return self._once(("header", name), lambda: header_values(self._maps, name, self.row))
+        return self._once(("header", name), lambda: values_at(self._maps, self.header_entries(name)))
 
     @cached_property
     def _maps(self) -> pa.Array:

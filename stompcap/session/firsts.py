@@ -12,7 +12,7 @@ from stompcap.codes import CLIENT, SERVER
 from stompcap.columns import I64, Bools, coded, flat, integers, spread
 from stompcap.session.dialogue import ACK, BEGIN, CONNECT, CONNECTED, DISCONNECT, ERROR, MESSAGE, RECEIPT, SEND, STOMP, SUBSCRIBE, Dialogue
 from stompcap.session.gaps import Gaps
-from stompcap.session.header_values import header_values
+from stompcap.session.header_values import header_entries, values_at
 from stompcap.tables import TABLES, words
 
 LATEST = "last_error"
@@ -46,17 +46,21 @@ class OfSessions:
         self.frames, self.at, self.ordinal, self.gaps, self.trusted = frames, at, ordinal, gaps, trusted
         self.there = at >= 0
         self._index = pa.array(at, mask=at < 0)
+        self._columns, self._headers = dict[str, pa.Array](), dict[str, pa.Array]()
         self.first_ns, self.last_ns, self.offset = (integers(self.column(name)) for name in ("first_ns", "last_ns", "stream_offset"))
 
     def column(self, name: str) -> pa.Array:
         """A column of the table frames."""
-        return flat(self.frames.column(name)).take(self._index)
+        if name not in self._columns:
+            self._columns[name] = flat(self.frames.column(name)).take(self._index)
+        return self._columns[name]
 
     def header(self, name: str) -> pa.Array:
         """The effective value of a header."""
-        present = np.flatnonzero(self.there)
-        index = spread(len(self.at), present, np.arange(len(present)))
-        return header_values(self.frames.column("header"), name, self.at[present]).take(pa.array(index, mask=index < 0))
+        if name not in self._headers:
+            present, maps = np.flatnonzero(self.there), flat(self.frames.column("header"))
+            self._headers[name] = values_at(maps, spread(len(self.at), present, header_entries(maps, name, self.at[present])))
+        return self._headers[name]
 
 
 def first_frames(dialogue: Dialogue, gaps: Gaps, trusted: Bools, before: pa.Table) -> Mapping[str, OfSessions]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from stompcap.columns import I32, I64, Octets, flat
+from stompcap.columns import I32, I64, Octets, take_or_null
 from stompcap.kernel import kernel
 
 
@@ -34,13 +34,16 @@ def _offsets(array: pa.Array, count: int) -> I32:
     return np.frombuffer(array.buffers()[1], np.int32, count + 1 + array.offset)[array.offset :]
 
 
-def header_values(maps: pa.Array | pa.ChunkedArray, name: str, rows: I64) -> pa.StringArray:
-    """Value of `name` in the maps of a MAP<STRING, STRING> column at those rows, null where a map lacks it."""
-    maps = flat(maps)
-    if len(rows) == 0 or len(maps.items) == 0:
-        return pa.nulls(len(rows), pa.string())
-    keys = maps.keys
-    found = np.empty(len(rows), np.int64)
-    octets = np.frombuffer(keys.buffers()[2], np.uint8)
-    _entries(rows, _offsets(maps, len(maps)), _offsets(keys, len(keys)), octets, np.frombuffer(name.encode(), np.uint8), found)
-    return maps.items.take(pa.array(found, mask=found < 0))
+def header_entries(maps: pa.Array, name: str, rows: I64) -> I64:
+    """Index in `maps.items` of the value of `name` in the maps of an array at those rows, -1 where a map lacks it."""
+    found = np.full(len(rows), -1, np.int64)
+    if len(rows) and len(maps.items):
+        keys = maps.keys
+        octets = np.frombuffer(keys.buffers()[2], np.uint8)
+        _entries(rows, _offsets(maps, len(maps)), _offsets(keys, len(keys)), octets, np.frombuffer(name.encode(), np.uint8), found)
+    return found
+
+
+def values_at(maps: pa.Array, entries: I64) -> pa.StringArray:
+    """The values at indices in `maps.items`, null for -1."""
+    return take_or_null(maps.items, entries) if len(maps.items) else pa.nulls(len(entries), pa.string())

@@ -24,9 +24,10 @@ from stompcap.transport.direction import OFFSET
 from stompcap.transport.given import put_together
 from stompcap.transport.state import Arrays
 from stompcap.transport.summary import Origin, Summary
-from stompcap.transport.websocket_connection import KEEPS, REFUSED, Connection
+from stompcap.transport.websocket_connection import KEEPS, Connection
 from stompcap.transport.websocket_found import begins_midstream
 from stompcap.transport.websocket_stored import masked
+from stompcap.transport.websocket_upgrade import REFUSED
 
 MOST_LETTERS = 10  # of the first word of http.FIRST_WORDS, behind which there is a blank
 ASKS = re.compile(rb"(?i)\nupgrade[ \t]*:[^\r\n]*websocket")

@@ -1,7 +1,4 @@
-"""Both directions of a connection that becomes a WebSocket: requests and answers of HTTP until one is upgraded, then frames.
-
-A request for an upgrade ends the client's part of HTTP until its answer is there; several may come before one is accepted (401, and again).
-"""
+"""Both directions of a connection that becomes a WebSocket: requests and answers of HTTP until one is upgraded, then frames."""
 
 from __future__ import annotations
 
@@ -20,15 +17,13 @@ from stompcap.transport.ahead import Ahead
 from stompcap.transport.carried import Carried
 from stompcap.transport.deflate import Inflater, as_array
 from stompcap.transport.direction import CAME
-from stompcap.transport.events import HANDSHAKE, Event
+from stompcap.transport.events import Event
 from stompcap.transport.state import Arrays
 from stompcap.transport.websocket_side import Side
 from stompcap.transport.websocket_state import FRAMES, HTTP, LOST, OVER, PHASE, WAITING, first_close
 from stompcap.transport.websocket_text import Text
+from stompcap.transport.websocket_upgrade import UNDECIDED, Upgrade
 
-UNDECIDED, UPGRADED, REFUSED = range(3)
-MOST_ASKED = 64
-"""Requests without an answer that are remembered."""
 HELD = 1 << 16
 """Octets behind a request for an upgrade that wait for its answer."""
 PER_SIDE = ("raw", "held", "control", "window", "other")
@@ -40,10 +35,9 @@ class Connection:
 
     def __init__(self, stream: int, before: Arrays | None) -> None:
         self.sides = (Side(stream, 0), Side(stream, 1))
-        self._answer_row: int | None = None
-        self._patient = False
         self.said: dict[str, Any] = {"asked": [], "upgraded": UNDECIDED, "client": NOBODY, "columns": {}}
         self.said |= {"blind": [False, False], "broken": [{}, {}], "closes": [None, None], "text": [None, None]}
+        self._upgrade = Upgrade(self.sides, self.said)
         if before is not None:
             self.said |= {"blind": [True, True]}  # states of older versions do not say what was wrong
             self.said |= json.loads(before["said"].tobytes())
@@ -59,16 +53,10 @@ class Connection:
         side.raw, side.held, side.control, window, other = (before[f"{name} {n}"].tobytes() for name in PER_SIDE)
         side.text = Text(self.said["text"][n])
         side.blind = self.said["blind"][n] or side.numbers[PHASE] == LOST
-        self._agree(side)
+        self._upgrade.agree(side)
         if side.numbers[numbers.WINDOW]:
             unknown = other if side.numbers[numbers.WINDOW] == 2 else None
             side.inflater = Inflater(side.takeover, FRAME_LIMIT, side.bits, window, unknown)
-
-    def _agree(self, side: Side) -> None:
-        """What was agreed on for the compressed messages of a side."""
-        if agreed := self.said.get("deflate"):
-            sender = 0 if side.side == self.said["client"] else 1
-            side.takeover, side.bits = bool(agreed[sender]), int(agreed[2 + sender])
 
     def kept(self) -> dict[str, Any]:
         """What goes on of it."""
@@ -103,7 +91,8 @@ class Connection:
             side.begin(below.stretches.take(slice(begin, end)), ahead.read(begin, end))
             if first and not below.synced[stream, side.side] and not self._http(side):
                 side.lose_sync()
-        for self._patient, heads in ((True, True), (False, True), (False, False)):  # heads of both sides count for the frames of both
+        for patient, heads in ((True, True), (False, True), (False, False)):  # heads of both sides count for the frames of both
+            self._upgrade.patient = patient
             while self._advance(self.sides[0], heads=heads) | self._advance(self.sides[1], heads=heads):
                 pass
         final = bool(below.final[stream])
@@ -121,9 +110,9 @@ class Connection:
     def _check(self, below: Carried) -> None:
         """Take over what was checked, with the times of its packets."""
         rows = [one.broken or one.closes for one in self.sides]
-        ts_ns = below.ts_ns if any(rows) or self._answer_row is not None else np.empty(0, np.int64)
-        if self._answer_row is not None:
-            self.said["answer"][0] = int(ts_ns[self._answer_row])
+        ts_ns = below.ts_ns if any(rows) or self._upgrade.answer_row is not None else np.empty(0, np.int64)
+        if self._upgrade.answer_row is not None:
+            self.said["answer"][0] = int(ts_ns[self._upgrade.answer_row])
         for side in self.sides:
             for what, (row, offset, seen) in side.broken.items():
                 self.said["broken"][side.side].setdefault(what, [offset, int(ts_ns[row]), seen])
@@ -144,7 +133,7 @@ class Connection:
             if side.at < side.end:
                 PHASES[phase](self, side)
             if side.numbers[PHASE] == phase and side.at == at:
-                waits = phase == WAITING or (phase == HTTP and self._asked_there(side))
+                waits = phase == WAITING or (phase == HTTP and self._upgrade.asked_there(side))
                 if waits and side.runs and side.at < side.end:
                     return moved
                 if not side.next_run():
@@ -198,124 +187,9 @@ class Connection:
     def wait_phase(self, side: Side) -> None:
         """An answer tells what the octets are."""
 
-    # HTTP
-
     def head_phase(self, side: Side) -> None:
-        """A head, or what is left of a body before it."""
-        octets = side.given.buffer[side.at : min(side.end, side.at + 2 * http.LONGEST)].tobytes()
-        body = self._body(side)
-        if not body.over:
-            side.at += body.skip(octets)
-            self._keep_body(side, body)
-            return
-        blank = len(octets) - len(octets.lstrip(b"\r\n"))
-        head = http.head_of(octets[blank:])
-        if head is None:
-            return
-        if not head.length:
-            side.lose_sync()
-            side.numbers[numbers.NEAR] = 1
-            return
-        if head.status and self._asked_there(side):
-            return
-        offset, size = side.below(side.at), blank + head.length
-        side.at += size
-        side.numbers[numbers.HEADS] += 1
-        piece = max(side.given.piece_at(side.at - 1), side.given.floor)
-        if head.status:
-            self._answer(side, head, int(side.given.below.row[piece]))
-        else:
-            self._request(side, head)
-        detail = f"{head.status}" if head.status else f"{head.method[:10]} {http.path_of(head.target)}"
-        if head.upgrades or head.status == 101 or (head.status >= 300 and self.said["upgraded"] == REFUSED):
-            side.tell(HANDSHAKE, piece, offset, size, detail)
-
-    def _asked_there(self, side: Side) -> bool:
-        """Whether the request that an answer of this side is for may be among octets of the other that are not read yet."""
-        other = self.sides[1 - side.side]
-        return self._patient and not self.said["asked"] and other.numbers[PHASE] == HTTP and bool(other.at < other.end or other.runs)
-
-    def _request(self, side: Side, head: http.Head) -> None:
-        self.said["client"] = side.side
-        asked = self.said["asked"]
-        asked.append([head.method, head.upgrades, head.fields.get("sec-websocket-key", "")[:64]])
-        del asked[MOST_ASKED:]
-        self._keep_body(side, http.body_of(head))
-        if head.upgrades:
-            self._describe(head)
-            side.numbers[PHASE] = WAITING
-            other = self.sides[1 - side.side]
-            if self.said["upgraded"] == UPGRADED or other.numbers[PHASE] == FRAMES:
-                self._frames_begin(side)
-
-    def _describe(self, head: http.Head) -> None:
-        """What tables say of a request for an upgrade."""
-        self.said["upgraded"] = UNDECIDED
-        self.said["columns"] = {
-            "http_path": http.path_of(head.target), "http_host": http.value_of(head, "host"),
-            "user_agent": http.value_of(head, "user-agent"),
-            "subprotocols_asked": http.subprotocols(head.fields.get("sec-websocket-protocol")),
-        }  # fmt: skip
-        if origin := http.origin_of(head):
-            self.said["origin"] = [origin[0].hex(), origin[1], origin[2]]
-
-    def _answer(self, side: Side, head: http.Head, row: int) -> None:
-        if self.said["client"] == NOBODY:
-            self.said["client"] = 1 - side.side
-        if 100 <= head.status < 200 and head.status != 101:
-            return
-        asked = self.said["asked"]
-        method, upgrade, key = asked.pop(0) if asked else ("GET", head.upgrades, "")
-        if head.upgrades:
-            self._answer_row = row
-            self._upgraded(side, head, key)
-            return
-        self._keep_body(side, http.body_of(head, method))
-        if upgrade:
-            self.said["upgraded"] = REFUSED
-            self.said["columns"]["http_status"] = head.status
-            client = self.sides[1 - side.side]
-            if client.numbers[PHASE] == WAITING:
-                client.numbers[PHASE] = HTTP
-
-    def _upgraded(self, side: Side, head: http.Head, key: str) -> None:
-        """WebSocket begins behind this answer, and behind the request."""
-        self.said["upgraded"] = UPGRADED
-        accepted = head.fields.get("sec-websocket-extensions")
-        self.said["columns"] |= {
-            "http_status": head.status, "subprotocol": http.subprotocols(head.fields.get("sec-websocket-protocol")),
-            "extensions": http.extensions_of(accepted),
-        }  # fmt: skip
-        accepted_key = http.accepts(key, head.fields.get("sec-websocket-accept", "")) if key else None
-        self.said["answer"] = [None, accepted_key]
-        if accepted_key is False:
-            self.said["wrong"] = "Sec-WebSocket-Accept does not answer the key"
-        if deflate := http.deflate_of(accepted):
-            self.said["deflate"] = [deflate.client_takeover, deflate.server_takeover, deflate.client_bits, deflate.server_bits]
-        self._frames_begin(side)
-        client = self.sides[1 - side.side]
-        if client.numbers[PHASE] == WAITING:
-            self._frames_begin(client)
-        else:
-            self._know(client)
-
-    def _know(self, side: Side) -> None:
-        """The handshake tells what the frames of a side are."""
-        side.state[frames.MASKED] = side.side == self.said["client"]
-        side.state[frames.DEFLATE] = frames.AGREED if self.said.get("deflate") else frames.NOT_AGREED
-        self._agree(side)
-
-    def _frames_begin(self, side: Side) -> None:
-        self._know(side)
-        side.numbers[[PHASE, numbers.TRUE_BEGINNING]] = FRAMES, 1
-
-    def _body(self, side: Side) -> http.Body:
-        n = side.numbers
-        return http.Body(int(n[numbers.LEFT]), bool(n[numbers.CHUNKED]), side.held, bool(n[numbers.TRAILER]))
-
-    def _keep_body(self, side: Side, body: http.Body) -> None:
-        side.numbers[[numbers.LEFT, numbers.CHUNKED, numbers.TRAILER]] = body.left, body.chunked, body.trailer
-        side.held = body.line
+        """A head of HTTP, or what is left of a body before it."""
+        self._upgrade.head(side)
 
 
 PHASES: Sequence[Callable[[Connection, Side], None]] = (

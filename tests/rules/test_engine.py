@@ -93,6 +93,10 @@ def test_evidence_is_fit_to_be_shown(said, shown):
     assert presentable(pa.array([said])).to_pylist() == [shown]
 
 
+def test_evidence_is_shown_alike_whatever_stands_beside_it():
+    assert presentable(pa.array(["no\u00a0break", "a\nb", "no\u00a0break"])).to_pylist() == ["no\u00a0break", r"a\nb", "no\u00a0break"]
+
+
 def test_no_passcode_in_evidence():
     transcript = (
         "C: CONNECT⏎login:a⏎passcode:hunter2⏎passcode:hunter2⏎passcode hunter2⏎ passcode : hunter2 ⏎⏎␀\n"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.session import Analysis, analyse
-from stompcap.session.header_values import header_values
+from stompcap.session.header_values import header_entries, values_at
 from stompcap.session.wire import by_key, capture_order, sides
 from stompcap.tables.schema import HEADER_MAP
 from stompcap.wire_order import PACKET_BITS
@@ -138,9 +138,4 @@ NAMES = st.sampled_from(["ack", "acks", "a", "", "id", "größe"])
 def test_values_by_name(maps: list[dict[str, str]], name: str, skip: int) -> None:
     column = pa.array([list(m.items()) for m in maps], HEADER_MAP).slice(skip)
     rows = np.arange(len(column))[::-1].astype(np.int64)
-    assert header_values(column, name, rows).to_pylist() == [m.get(name) for m in maps[skip:]][::-1]
-
-
-def test_values_in_several_chunks() -> None:
-    both = pa.chunked_array([pa.array([[("a", "1")]], HEADER_MAP), pa.array([[("b", "2")]], HEADER_MAP)])
-    assert header_values(both, "b", np.arange(2)).to_pylist() == [None, "2"]
+    assert values_at(column, header_entries(column, name, rows)).to_pylist() == [m.get(name) for m in maps[skip:]][::-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stompcap.session import Options
+from tests.examples import every
 from tests.session.delivered import A1, A2, BEGIN, COMMIT, RABBITMQ, dialogue, message, subscribe
 from tests.session.pieces import differences, resumed, staggered, whole
 from tests.session.transcript import encode, made, picked
@@ -71,7 +72,7 @@ def test_its_ack_may_settle_others_of_the_connection_along() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("retention", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(65_536, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("retention", every(2, [1, 3, 65_536]))
 def test_in_pieces_as_whole(retention: int) -> None:
     sessions = staggered(made(*(dialogue(version, "", text) for version, text, _ in CASES.values())), 12)
     options = Options(retention=retention)
