@@ -40,7 +40,7 @@ lint: ## Check style and types
 	.venv/bin/mypy || failed=1; \
 	exit $$failed
 
-docs: setup ## Write the generated pages of docs/ anew, from the declarations in the code and from the recordings
+docs: setup ## Write the generated pages of docs/ anew, from declarations and recordings; RECORDED=demo-lake has these from `make demo`
 	@for name in tables rules; do \
 		text=$$($(PY) -m stompcap.$$name.$${name}_page) && printf '%s\n' "$$text" >docs/$$name.md || exit 1; \
 	done
@@ -50,9 +50,10 @@ docs: setup ## Write the generated pages of docs/ anew, from the declarations in
 	@.venv/bin/stompcap rules compare 'data/*_library.pcap*' --by client_product --product stomp.py --stomp 1.2 \
 		--badge docs/stomp.py.svg >/dev/null
 	@$(PY) -m tests.sql.diagram >docs/tables.svg
-	@lakes=$$(mktemp -d) && .venv/bin/stompcap run 'data/*.pcap*' --lake $$lakes/data --quiet && \
+	@lakes=$$(mktemp -d) && lake=$(RECORDED) && if [ -z "$$lake" ]; then \
+			lake=$$lakes/data && .venv/bin/stompcap run 'data/*.pcap*' --lake $$lake --quiet; fi && \
 		.venv/bin/stompcap run data/transports --keylog 'data/transports/*.keys.txt' --lake $$lakes/carried --quiet && \
-		$(PY) -m tests.sql.document $$lakes/data $$lakes/carried >docs/sql.md; rm -rf $$lakes
+		$(PY) -m tests.sql.document $$lake $$lakes/carried >docs/sql.md; rm -rf $$lakes
 
 site: ## Build the documentation as a web site, into build/site; broken links are errors
 	@.ci/site

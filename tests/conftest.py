@@ -8,10 +8,12 @@ from functools import cache
 from typing import Any
 
 import duckdb
+import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
 from stompcap.cli.entry import NEW_OBJECTS
+from tests.examples import in_part
 
 gc.set_threshold(NEW_OBJECTS)  # as commands do
 typer.main.get_command = cache(typer.main.get_command)  # it makes every command anew, which a user's process does once
@@ -34,6 +36,22 @@ def connect_by_one_thread(*args: Any, config: dict[str, Any] | None = None, **na
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     duckdb.connect = connect_by_one_thread
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An option for machines that are too slow for all tests."""
+    parser.addoption("--part", default="1/1", help="run this part of the tests, as 1/2 or 2/2")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The tests of one part."""
+    chosen, left_out = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        (chosen if in_part(config.getoption("part"), item.nodeid) else left_out).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = chosen
 
 
 def pytest_collection_finish() -> None:

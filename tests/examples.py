@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -37,3 +38,9 @@ def slow_behind(count: int, cases: Iterable[Case], *, several: bool = False) -> 
     """Cases that are alike, as parameters: the first so many are fast tests, the others slow ones; `several`: a case is a tuple of them."""
     marks = ([] if number < count else [pytest.mark.slow] for number in itertools.count())
     return [pytest.param(*(case if several else (case,)), marks=mark) for case, mark in zip(cases, marks, strict=False)]
+
+
+def in_part(part: str, test: str) -> bool:
+    """Whether a test, which its name decides, is in a part of all: 1/2 or 2/2."""
+    number, parts = map(int, part.split("/"))
+    return zlib.crc32(test.encode()) % parts == number % parts

@@ -46,7 +46,12 @@ def store() -> Iterator[Store]:
     import boto3
     from moto.s3.models import s3_backends
     from moto.server import create_backend_app
-    from werkzeug.serving import make_server
+    from werkzeug.serving import WSGIRequestHandler, make_server
+
+    class KeepAlive(WSGIRequestHandler):
+        """A connection and a thread for each request took longer than to answer it."""
+
+        protocol_version = "HTTP/1.1"
 
     moto = create_backend_app("s3")  # a server of all services would look for the one that each request is for
     before = dict(os.environ)
@@ -64,7 +69,7 @@ def store() -> Iterator[Store]:
             return [f"<Error><Code>{found.refusal}</Code><Message>no</Message></Error>".encode()]
         return moto(environ, start)
 
-    server = make_server("127.0.0.1", 0, listen, threaded=True)
+    server = make_server("127.0.0.1", 0, listen, threaded=True, request_handler=KeepAlive)
     environment = {**ENVIRONMENT, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.port}"}
     found = Store(None, environment)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

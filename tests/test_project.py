@@ -17,6 +17,7 @@ from packaging.version import Version
 
 import stompcap
 from stompcap.version import VERSION
+from tests.examples import in_part
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -99,3 +100,11 @@ def test_readme_names_real_targets_and_files() -> None:
     assert set(re.findall(r"\bmake ([a-z]+)", readme)) <= targets
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", readme) if "://" not in link]
     assert not [link for link in links if not (ROOT / link).exists()]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_each_test_is_in_one_part(parts: int) -> None:
+    names = [f"tests/test_{number}.py::test_it[{number % 7}]" for number in range(300)]
+    chosen = [[name for name in names if in_part(f"{number}/{parts}", name)] for number in range(1, parts + 1)]
+    assert sorted(chain(*chosen)) == sorted(names)
+    assert min(map(len, chosen)) > len(names) // parts // 2

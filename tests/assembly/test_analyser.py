@@ -11,6 +11,7 @@ import pytest
 from stompcap.assembly import Part, SessionAnalyser, Sessions
 from stompcap.assembly.parts import by_stream
 from stompcap.options import Options
+from tests.examples import every
 from tests.session.pieces import cut, differences
 from tests.session.test_kept import STEADY
 from tests.session.transcript import made
@@ -23,7 +24,7 @@ OPENING = """
 """
 TEXTS = [OPENING + "".join(said.replace("{n}", str(n)) for n in range(9 + number % 5)) for number, said in enumerate(STEADY.values())]
 
-CUTS = [(6, 9, 15), pytest.param((5, 6, 7, 8, 9, 10, 20), marks=pytest.mark.slow)]
+CUTS = every(2, [(6, 9, 15), (5, 6, 7, 8, 9, 10, 20)])
 
 
 def pieces(packets: Sequence[int]) -> list[Sessions]:

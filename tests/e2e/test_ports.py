@@ -16,6 +16,7 @@ from stompcap.transport import detect
 from tests.capture.packaging import pcap
 from tests.e2e.pure import Wire, wire_of
 from tests.e2e.truth import captures
+from tests.examples import every
 from tests.tcp.wire import Wire as Packets
 
 KNOWN, ODD = 61613, 61999
@@ -51,7 +52,11 @@ def named(tables: dict[str, pa.Table]) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(
-    "path", [path if "dialogue" in path else pytest.param(path, marks=pytest.mark.slow) for path in captures()],
+    "path",
+    [
+        path if "dialogue" in path else pytest.param(path, marks=pytest.mark.slow) for path in captures()
+        if "dialogue" in path or path in every(3, captures())
+    ],
     ids=lambda path: path.rsplit("/", 1)[-1],
 )  # fmt: skip
 def test_the_same_packets_on_any_port_give_the_same_tables(path: str) -> None:

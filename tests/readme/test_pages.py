@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from stompcap.cli.common import with_seconds
+from stompcap.cli.entry import with_seconds
 from stompcap.cli.main import app
 from tests.readme.printed import README, ROOT, Section
 

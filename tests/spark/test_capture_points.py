@@ -31,9 +31,9 @@ MS, HOUR = 1_000, 3_600_000_000  # microseconds
 Start = Callable[..., Result]
 ORDERS = [
     (order, *tap) for row, order in enumerate(("a b", "b a", "b c a", "a c b"))
-    for column, tap in enumerate([(17 * MS // 10, 0.25), (HOUR, 0), (-HOUR, 0)]) if THOROUGH or (row + column) % 2 == 0
+    for column, tap in enumerate([(17 * MS // 10, 0.25), (HOUR, 0), (-HOUR, 0)]) if THOROUGH or row % 3 == column
 ]  # fmt: skip
-"""Every order of runs with every second clock of the other tap, and every clock with and without packets in between."""
+"""Every order of runs, with one of the other tap's clocks, each of which comes up; with all of them in the thorough profile."""
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_in_two_runs_as_in_one(order: str, delay_us: int, begin: float, run: Sta
 
 @pytest.mark.parametrize("files", [1, 2], ids=["closed", "open"])
 def test_a_busy_connection_in_two_runs_as_in_one(files: int, run: Start, tmp_path: Path) -> None:
-    _, (whole, *_) = rotated(tmp_path, 1, 20_000 * files, files)
+    _, (whole, *_) = rotated(tmp_path, 1, 12_000 * files, files)
     other = tapped(whole, tmp_path, HOUR, lost=0)
     run(tmp_path / "lake", str(whole))
     assert lakes.small(str(tmp_path / "lake"), "stream_state", ["pieces"]).column("pieces").null_count < 8192

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,20 +71,19 @@ def expected(run: Callable[..., Result], tmp_path_factory: pytest.TempPathFactor
 def test_a_run_killed_at_any_commit_is_finished_by_one_with_more(
     run: Callable[..., Result], expected: dict[str, list[str]], tmp_path: Path
 ) -> None:
-    done, commit = False, 0
-    while not done:
+    for commit in count(step=STRIDE):  # tables are committed side by side, in another order each time
         lake = tmp_path / str(commit)
         with killed_at(commit):
             try:
                 run(lake, FIRST)
-                done = True
             except Killed:
                 pass
+            else:
+                break
         result = run(lake, FIRST, SECOND)
         assert rows_of(lake) == expected, f"killed at commit {commit}"
         assert not [line for line in result.warnings if "put these files back" in line]
         shutil.rmtree(lake)
-        commit += STRIDE  # tables are committed side by side, in another order each time
     assert commit > len(TABLES), "a run has more commits than tables"
 
 

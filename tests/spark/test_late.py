@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import struct
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,18 +113,17 @@ def test_stage_by_stage(run: Start, files: list[str], together: Rows, tmp_path: 
 def test_killed_at_any_commit(run: Start, files: list[str], together: Rows, tmp_path: Path) -> None:
     for number in (1, 3):
         run(tmp_path / "before", files[number])
-    commit, done = 1, False
-    while not done:
+    for commit in count(1, STRIDE):
         lake = tmp_path / str(commit)
         shutil.copytree(tmp_path / "before", lake)
         with killed_at(commit):
             try:
                 run(lake, files[0])
-                done = True
             except Killed:
                 pass
+            else:
+                break
         run(lake, files[0], files[2])
         assert rows_of(lake) == together, f"killed at commit {commit}"
         shutil.rmtree(lake)
-        commit += STRIDE
     assert commit > 10

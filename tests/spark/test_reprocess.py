@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -191,16 +191,16 @@ def test_what_was_forgotten_does_not_come_back(spark: SparkSession, run: Callabl
 @pytest.mark.slow
 def test_killed_at_any_commit(run: Callable[..., Result], fresh: Rows, taken_in: Path, tmp_path: Path) -> None:
     """Run again, or another run first: the same as if it had not been killed."""
-    commit, done = 2, False
-    while not done:
+    for commit in count(2, STRIDE):
         lake = tmp_path / str(commit)
         shutil.copytree(taken_in, lake)
         with killed_at(commit):
             try:
                 run(lake, options=OTHER, wanted=Wanted())
-                done = True
             except Killed:
                 pass
+            else:
+                break
         if commit % 2:
             run(lake, str(DATA / "rabbitmq_dialogue.pcap.nothing"))
             assert unfinished(str(lake)) == []
@@ -208,5 +208,4 @@ def test_killed_at_any_commit(run: Callable[..., Result], fresh: Rows, taken_in:
         assert rows_of(lake) == fresh, f"killed at commit {commit}"
         assert unfinished(str(lake)) == []
         shutil.rmtree(lake)
-        commit += STRIDE
     assert commit > len(TABLES) - len(OPERATIONS)

@@ -132,7 +132,7 @@ def test_a_capture_without_packets_in_between(run: Callable[..., Result], whole:
 @pytest.mark.slow
 def test_a_busy_connection_in_whole_runs_and_in_stages(run: Callable[..., Result], tmp_path: Path) -> None:
     """Its state is that of all machines: extract on its own takes it through them, and leaves nothing to the other stages."""
-    whole, parts = rotated(tmp_path, 1, 24_000, 5)
+    whole, parts = rotated(tmp_path, 1, 12_000, 4)
     lake = tmp_path / "lake"
     kept = []
     for number, part in enumerate(parts):
@@ -150,7 +150,7 @@ def test_a_busy_connection_in_whole_runs_and_in_stages(run: Callable[..., Result
 @pytest.mark.slow
 def test_a_busy_connection_of_which_captures_come_late(run: Callable[..., Result], tmp_path: Path) -> None:
     """Its state has gone on without them: it is computed again, or the run says that it was not."""
-    whole, parts = rotated(tmp_path, 2, 18_000, 6)
+    whole, parts = rotated(tmp_path, 2, 12_000, 4)
     first, second, third, *rest = map(str, parts)
     run(tmp_path / "one", [str(whole)])
     lake = tmp_path / "lake"

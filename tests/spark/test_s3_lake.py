@@ -4,79 +4,53 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pyarrow import parquet
 
-from pipelines.job import Job
 from pipelines.locking import lock
-from pipelines.recompute.repair import repair
-from pipelines.run import STAGES, execute
 from stompcap.lake import data_files, open_tables
 from stompcap.lake.paths import filesystem, location
-from stompcap.lake.tables import bring_up, create
-from stompcap.options import Options
 from stompcap.tables import TABLES
 from tests.e2e.cutting import cut
 from tests.e2e.truth import DATA
-from tests.lakes.make import MANY
-from tests.lakes.older import put_back, unpacked
-from tests.lakes.wire import write
 from tests.readme.lakes import OF_THE_RUN, WAY_IN, differing, rows
 from tests.s3 import Store, store
 from tests.spark.test_followers import keys, net
-from tests.spark.test_older_lakes import unmarked
 from tests.warm import warm
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
-# For each place: a lake by two runs, between which another program puts its files together, and one stage by stage.
-MAKES_LAKES = """
+# Another program puts files of a lake together.
+OPTIMIZES = """
 import sys
-from pipelines.job import Job
-from pipelines.run import STAGES, execute
 from stompcap.lake import open_tables
 from stompcap.lake.paths import location
-from stompcap.options import Options
-from stompcap.options import Options
 from stompcap.tables import TABLES
-from stompcap.spark.session import get_session
 
-spark = get_session("local[2]")
-
-def do(lake, stages, *captures):
-    result = execute(Job(lambda: spark, lake, Options()), stages, captures, whole=stages == ["validate"])
-    assert result.status == "done" and not result.failed_expectations, (lake, stages, result.warnings)
-
-for place in sys.argv[1:]:
-    first, second = (f"{place}/captures/{name}.pcap" for name in ("first", "second"))
-    do(f"{place}/lake", STAGES[:-1], first)
-    for name in ("streams", "stream_state", "raw_frames", "frames", "deliveries", "journeys"):
-        open_tables.at(location(f"{place}/lake", name)).optimize.z_order(list(TABLES[name].statistics[:2]))
-    do(f"{place}/lake", STAGES, first, second)
-    do(f"{place}/once", ["extract"], f"{place}/captures")
-    for stage in STAGES[1:]:
-        do(f"{place}/once", [stage])
+for name in ("streams", "stream_state", "raw_frames", "frames", "deliveries", "journeys"):
+    open_tables.at(location(sys.argv[1], name)).optimize.z_order(list(TABLES[name].statistics[:2]))
 """
 
+# What a table had before the other program's commit, and its changes since.
 FOLLOWS = """
 import sys
 import pyarrow as pa
 from pyarrow import parquet
 from stompcap.lake import open_tables
 
-parquet.write_table(pa.table(open_tables.at(sys.argv[1]).load_cdf(starting_version=int(sys.argv[2])).read_all()), sys.argv[3])
+where, before, changes = sys.argv[1:]
+table = open_tables.at(where)
+optimized = min(one["version"] for one in table.history() if one["operation"] == "OPTIMIZE")
+parquet.write_table(open_tables.at(where, optimized).to_pyarrow_table(), before)
+parquet.write_table(pa.table(table.load_cdf(starting_version=optimized + 1).read_all()), changes)
 """
 
 
@@ -99,12 +73,32 @@ class Places:
         assert "Traceback" not in done.stderr
         return done
 
-    def changes(self, table: str, since: int) -> list[dict[str, Any]]:
-        """The changes of a table there, by delta-rs in a process of its own: it would hold the interpreter that the server needs."""
-        into = self.disk / "changes.parquet"
-        subprocess.run([sys.executable, "-c", FOLLOWS, table, str(since), str(into)], check=True, timeout=300)
-        rows: list[dict[str, Any]] = parquet.read_table(into).to_pylist()
-        return rows
+    def make(self) -> None:
+        """For each place a lake to which two captures came one after the other: there the second stage by stage, on disk by a run.
+
+        Between them its files are put together. On disk there is one of the first capture and stage too.
+        """
+        for place in (self.remote, str(self.disk)):
+            first, lake = f"{place}/captures/first.pcap", ("--lake", f"{place}/lake", "--quiet")
+            self.stompcap("run", first, *lake)
+            subprocess.run([sys.executable, "-c", OPTIMIZES, lake[1]], check=True, timeout=300)
+            if place == self.remote:
+                self.stompcap("extract", f"{place}/captures", *lake)
+                for stage in ("decode", "correlate", "metrics"):
+                    self.stompcap(stage, *lake)
+                self.stompcap("validate", *lake, "--fail-on", "quality")
+            else:
+                self.stompcap("run", f"{place}/captures", *lake)
+                self.stompcap("extract", first, "--lake", f"{place}/alone", "--quiet")
+
+    def followed(self, table: str) -> list[list[dict[str, Any]]]:
+        """Rows that a table there had between the captures, and its changes since, in a process of its own.
+
+        delta-rs would hold the interpreter that the server needs.
+        """
+        files = [self.disk / name for name in ("before.parquet", "changes.parquet")]
+        subprocess.run([sys.executable, "-c", FOLLOWS, table, *files], check=True, timeout=300)
+        return [parquet.read_table(file).to_pylist() for file in files]
 
 
 @pytest.fixture(scope="module")
@@ -117,14 +111,10 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
             there = disk / "captures" / f"{name}.pcap"
             shutil.move(path, there)
             s3.put(f"captures/{name}.pcap", there.read_bytes())
-        remote = "s3a://bucket"
-        done = subprocess.run(
-            [sys.executable, "-c", MAKES_LAKES, remote, str(disk)],
-            cwd=disk, capture_output=True, text=True, timeout=600, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr[-3000:]
         with warm(disk, tmp_path_factory.mktemp("warm")) as commands:
-            yield Places(s3, remote, disk, commands)
+            made = Places(s3, "s3a://bucket", disk, commands)
+            made.make()
+            yield made
 
 
 def without_places(lake: Path | str) -> list[str]:
@@ -139,64 +129,24 @@ def apart(there: str, here: Path | str) -> list[str]:
     return [name for name in differing(there, here) if name != "stream_state" or not same]
 
 
-@pytest.mark.parametrize(("lake", "differ"), [("lake", ["stream_state"]), ("once", [])])
-def test_a_lake_there_is_that_on_disk(places: Places, lake: str, differ: list[str]) -> None:
-    """By two runs, the second of which goes on with open connections, and by the stages one by one.
-
-    After the second, stream_state has octets there that on disk are read again.
-    """
-    assert rows(places.disk / lake, "frames")
-    assert set(apart(f"{places.remote}/{lake}", places.disk / lake)) <= set(differ)
-    results = open_tables.at(location(f"{places.remote}/{lake}", "quality_results")).to_pyarrow_table()
-    assert results.num_rows
+def otherwise(there: str, here: Path | str) -> set[str]:
+    """The tables that say something else, whichever batch wrote it; octets of states differ, and what runs make of them does not."""
+    return {name for name in TABLES.keys() - {*OF_THE_RUN, "stream_state"} if _said(there, name) != _said(str(here), name)}
 
 
-OLD = "334e90f"
+def test_a_lake_there_is_that_on_disk(places: Places) -> None:
+    """By a run, and by stages that go on with open connections; after these stream_state has octets there that on disk are read again."""
+    assert rows(places.disk / "lake", "frames")
+    assert set(apart(f"{places.remote}/lake", places.disk / "lake")) <= {"stream_state"}
+    assert open_tables.at(location(f"{places.remote}/lake", "quality_results")).to_pyarrow_table().num_rows
 
 
-def test_a_lake_of_an_older_version_goes_on_there(places: Places, spark: SparkSession, tmp_path: Path) -> None:
-    """Put together by delta-rs, gone on with, followed, damaged and repaired: it says what the same makes of it on disk.
-
-    On disk that is what a new lake says (tests/spark/test_older_lakes.py).
-    """
-    here = unpacked(OLD, places.disk / "older")
-    (tmp_path / "captures").mkdir()
-    _, after = write(tmp_path / "captures", MANY[OLD])
-    create(str(here))
-    bring_up(str(here))
-    put_back(here, tmp_path / "captures")
-    for path in sorted(one for one in here.rglob("*") if one.is_file()):
-        places.s3.put(f"older/{path.relative_to(here)}", path.read_bytes())
-    there = f"{places.remote}/older"
-    assert rows(there, "frames") == rows(here, "frames")
-    for name in ("streams", "stream_state", "raw_frames", "frames", "deliveries"):
-        for lake in (there, here):
-            open_tables.at(location(str(lake), name)).optimize.z_order(list(TABLES[name].statistics[:2]))
-    frames = open_tables.at(location(there, "frames"))
-    before, since = frames.to_pyarrow_table().to_pylist(), frames.version() + 1
-    assert went_on(places, there, spark, here, after)
-    feed = places.changes(location(there, "frames"), since)
-    held = open_tables.at(location(there, "frames")).to_pyarrow_table().to_pylist()
+def test_its_changes_are_those_that_the_second_capture_made(places: Places) -> None:
+    where = location(f"{places.remote}/lake", "frames")
+    before, changes = places.followed(where)
+    held = open_tables.at(where).to_pyarrow_table().to_pylist()
     assert len(held) > len(before)
-    assert net(unmarked(feed), keys(unmarked(before))) == keys(unmarked(held))
-    for lake in (there, here):
-        system, path = filesystem(data_files.of(open_tables.at(location(str(lake), "frames")))[0].uri)
-        system.delete_file(path)
-        system.delete_dir(filesystem(location(str(lake), "streams"))[1])
-    done = places.stompcap("repair", "--lake", there)
-    assert "nothing is lost" in done.stdout + done.stderr
-    assert not repair(Job(lambda: spark, str(here), Options()), dry_run=False).lost
-    names = TABLES.keys() - {*OF_THE_RUN, "stream_state"}  # octets of states differ, and what runs make of them does not
-    assert {name for name in names if _said(there, name) != _said(str(here), name)} == set()
-
-
-def went_on(places: Places, there: str, spark: SparkSession, here: Path, capture: str) -> list[str]:
-    """What runs over a capture warn of, on the server and on disk alike."""
-    told = json.loads(places.stompcap("run", capture, "--lake", there, "--json").stdout)["warnings"]
-    done = execute(Job(lambda: spark, str(here), Options()), STAGES, [capture])
-    found, same = ([re.sub(r" in [\d.]+ s$", "", one) for one in of_place] for of_place in (told, done.warnings))
-    assert found == same
-    return found
+    assert net(changes, keys(before)) == keys(held)
 
 
 def test_it_is_read_by_spark_and_for_a_report(places: Places) -> None:
@@ -209,18 +159,30 @@ def test_it_is_read_by_spark_and_for_a_report(places: Places) -> None:
     assert "RabbitMQ" in (places.disk / "there.html").read_text()
 
 
+def test_what_is_lost_there_is_computed_again(places: Places) -> None:
+    """A table and a file of another; on disk the same, for rows of one pass over both captures are marked otherwise than those of two."""
+    lakes = f"{places.remote}/lake", str(places.disk / "lake")
+    for lake in lakes:
+        system, path = filesystem(data_files.of(open_tables.at(location(lake, "frames")))[0].uri)
+        system.delete_file(path)
+        system.delete_dir(filesystem(location(lake, "streams"))[1])
+        done = places.stompcap("repair", "--lake", lake)
+        assert "nothing is lost" in done.stdout + done.stderr
+    assert otherwise(*lakes) == set()
+
+
 def test_it_is_maintained_and_forgotten_there(places: Places) -> None:
     """What connections are forgotten is gone from the bucket when maintain has removed what no version names."""
-    lakes = f"{places.remote}/once", str(places.disk / "once")
+    lakes = f"{places.remote}/lake", str(places.disk / "lake")
     login = min(_logins(lakes[1]))
     for lake in lakes:
         places.stompcap("forget", "--lake", lake, "--login", login, "--yes")
         places.stompcap("maintain", "--lake", lake, "--retain-hours", "0")
     assert login not in _logins(lakes[0])
-    assert apart(*lakes) == []
+    assert otherwise(*lakes) == set()
     for table in TABLES:
         named = {file.name for file in data_files.of(open_tables.at(location(lakes[0], table)))}
-        listed = places.s3.client.list_objects_v2(Bucket="bucket", Prefix=f"once/{table}/").get("Contents", [])
+        listed = places.s3.client.list_objects_v2(Bucket="bucket", Prefix=f"lake/{table}/").get("Contents", [])
         assert {one["Key"].rpartition("/")[2] for one in listed if one["Key"].endswith(".zstd.parquet")} == named, table
 
 
@@ -228,15 +190,14 @@ def _logins(lake: str) -> set[str]:
     return {row["login"] for row in open_tables.at(location(lake, "sessions")).to_pyarrow_table().to_pylist() if row["login"]}
 
 
-def test_two_runs_at_once_add_a_capture_once(places: Places, spark: SparkSession) -> None:
+def test_two_runs_at_once_add_a_capture_once(places: Places) -> None:
     """On a lake that neither has found there."""
-    command = [sys.executable, "-m", "stompcap", "run", f"{places.remote}/captures/first.pcap", "--wait", "300", "--json"]
+    command = [sys.executable, "-m", "stompcap", "extract", f"{places.remote}/captures/first.pcap", "--wait", "300", "--json"]
     command += ["--lake", f"{places.remote}/both"]
     runs = [subprocess.Popen(command, cwd=places.disk, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     said = [one.communicate(timeout=300) for one in runs]
     assert [one.returncode for one in runs] == [0, 0], said
     assert sorted(bool(json.loads(out)["rows"]) for out, _ in said) == [False, True]
-    execute(Job(lambda: spark, str(places.disk / "alone"), Options()), STAGES, [str(places.disk / "captures" / "first.pcap")])
     assert apart(f"{places.remote}/both", places.disk / "alone") == []
 
 
@@ -262,7 +223,7 @@ def test_a_store_that_refuses_is_a_line(places: Places, lake: str, refusal: str,
     places.s3.refusal = refusal
     changed = {"AWS_ENDPOINT_URL": endpoint} if endpoint else {}
     try:
-        done = places.stompcap("run", "captures", "--lake", lake, "--quiet", code=3, warm=False, **changed)
+        done = places.stompcap("run", "captures", "--lake", lake, "--quiet", code=3, warm=not changed, **changed)
     finally:
         places.s3.refusal = ""
     (line,) = done.stderr.splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -38,19 +39,15 @@ def done(ended: Ended, code: int = 0) -> str:
     return ended.out
 
 
-def test_sql_asks_spark(small: str) -> None:
+def test_sql_asks_spark_and_tells_in_a_line_what_it_refuses(small: str) -> None:
+    """Behind what it answers. What else is refused is in test_statement and test_statement_errors."""
     asked = (
         "SELECT login FROM session_details ORDER BY login DESC; SELECT INTERVAL '1' SECOND + INTERVAL '0.5' SECOND AS took; "
-        "SELECT max(login) AS most FROM sessions"
+        f"SELECT max(login) AS most FROM sessions; SELECT * FROM csv.`{small}`"
     )
-    said = "login\nann\n'=bob\n\ntook\n00:00:01.5\n\nmost\nann\n"
-    assert done(run("sql", asked, "--spark", "--lake", small, "--format", "csv")) == said
-
-
-def test_what_sql_refuses_is_told_in_a_line(small: str) -> None:
-    """Behind what it answers. What else is refused is in test_statement and test_statement_errors."""
-    ended = run("sql", f"SELECT 1 AS n; SELECT * FROM csv.`{small}`", "--spark", "--lake", small, "--format", "csv")
-    assert done(ended, USAGE) == "n\n1\n\n"
+    said = "login\nann\n'=bob\n\ntook\n00:00:01.5\n\nmost\nann\n\n"
+    ended = run("sql", asked, "--spark", "--lake", small, "--format", "csv")
+    assert done(ended, USAGE) == said
     assert ["csv" in line for line in ended.lines] == [True]
 
 
@@ -63,24 +60,47 @@ def metastore(folder: Path) -> list[str]:
     ]  # fmt: skip
 
 
+# Commands one after the other in a process, to which Hive's start is most of each; behind what each says stands its code.
+ONE_BY_ONE = """import json, sys
+from stompcap.cli import entry
+for sys.argv in json.loads(sys.argv[1]):
+    code = entry.outcome()
+    for stream in (sys.stdout, sys.stderr):
+        print("== ", code, file=stream, flush=True)
+"""
+
+
+def one_by_one(*commands: list[str], folder: Path) -> list[tuple[str, str, int]]:
+    """What each command said on standard output and error, and its code."""
+    ended = run(json.dumps([["stompcap", *words] for words in commands]), program=("-c", ONE_BY_ONE), folder=folder)
+    assert ended.code == 0, ended.err
+    out, err = (re.split(r"^==  (\d+)\n", said, flags=re.MULTILINE) for said in (ended.out, ended.err))
+    assert out[1::2] == err[1::2]
+    return list(zip(out[:-1:2], err[:-1:2], map(int, out[1::2]), strict=True))
+
+
 def test_register_fills_a_metastore_that_others_read(small: str, tmp_path: Path) -> None:
-    options = metastore(tmp_path)
+    """In another process."""
+    options, other = metastore(tmp_path), str(tmp_path / "other")
     first = json.loads(done(run("register", "--lake", small, "--schema", "wire", "--json", *options, folder=tmp_path)))
     assert (first["status"], first["schema"], first["new"], first["known"], first["views"]) == ("done", "wire", len(TABLES), 0, len(VIEWS))
-    again = done(run("register", "--lake", small, "--schema", "wire", *options, folder=tmp_path))
-    assert again == f"spark_catalog.wire: 0 tables are new, {len(TABLES)} were known; {len(VIEWS)} views\n"
     asked = "SELECT max(login) AS login FROM wire.session_details; DESCRIBE wire.session_details"
-    said = done(run("sql", asked, "--lake", small, "--format", "json", *options, folder=tmp_path))
-    found, columns = (json.loads(f"[{part}]") for part in said.strip().removeprefix("[").removesuffix("]").split("]\n["))
+    lakes.create(other)
+    again, answered, refused = one_by_one(
+        ["register", "--lake", small, "--schema", "wire", *options],
+        ["sql", asked, "--lake", small, "--format", "json", *options],
+        ["register", "--lake", other, "--schema", "wire", *options],
+        folder=tmp_path,
+    )
+    assert (again[0], again[2]) == (f"spark_catalog.wire: 0 tables are new, {len(TABLES)} were known; {len(VIEWS)} views\n", 0)
+    assert answered[2] == 0, answered[1]
+    found, columns = (json.loads(f"[{part}]") for part in answered[0].strip().removeprefix("[").removesuffix("]").split("]\n["))
     assert found == [{"login": "ann"}]
     told = [row["comment"] for row in columns]
     assert max(map(len, told)) <= LONGEST_COMMENT, "a metastore takes none longer"
     assert [len(one) > LONGEST_COMMENT - 40 for one in told if one.endswith("...")] == [True]
-    other = str(tmp_path / "other")
-    lakes.create(other)
-    refused = run("register", "--lake", other, "--schema", "wire", *options, folder=tmp_path)
-    assert done(refused, USAGE) == ""
-    assert "name another --schema" in refused.lines[-1]
+    assert (refused[0], refused[2]) == ("", USAGE)
+    assert "name another --schema" in refused[1].splitlines()[-1]
 
 
 def test_register_says_what_is_forgotten_and_what_is_wrong(small: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stompcap import capture
+from stompcap import capture, memory
 from stompcap.capture.by_rank import CapturesByRank
 from stompcap.options import Options
 from stompcap.spark.sink import Sink
@@ -73,6 +73,6 @@ def test_a_task_gives_its_memory_back_when_nothing_holds_it_any_more(tmp_path: P
         return sink
 
     monkeypatch.setattr(extract, "Sink", noted)
-    monkeypatch.setattr(extract, "release", lambda: held.append([sink() for sink in sinks]))
+    monkeypatch.setattr(memory, "release", lambda: held.append([sink() for sink in sinks]))
     assert any(extracted(tmp_path).values())
     assert held == [[None]]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.locking import lock
-from stompcap.cli.common import with_seconds
+from stompcap.cli.entry import with_seconds
 from stompcap.errors import LakeBusy
 from stompcap.progress import Progress
 
