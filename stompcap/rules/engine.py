@@ -17,7 +17,6 @@ from stompcap.columns import I64, Bools, flat, timestamps
 from stompcap.rules import pending
 from stompcap.rules.catalogue import in_force
 from stompcap.rules.context import RuleContext
-from stompcap.rules.evidence import EVIDENCE_CHARACTERS, presentable
 from stompcap.rules.pending import PENDING, Pending
 from stompcap.rules.record import Judged, Rule, Units
 from stompcap.rules.tally import COUNTS, IDS, Tally
@@ -25,7 +24,7 @@ from stompcap.session.analysis import Analysis
 from stompcap.settings import Settings
 from stompcap.tables import words
 
-__all__ = ["EVIDENCE_CHARACTERS", "Judgement", "RuleState", "follow", "in_force", "judge", "presentable"]
+__all__ = ["Judgement", "RuleState", "follow", "in_force", "judge"]
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ def _verdicts(
     return Pending(
         np.full(count, number), units.session[index], side, blamed if judged.blamed is None else judged.blamed[index], lenient,
         units.offset[index], units.ts_ns[index], units.version[index], judged.failed[index], unevaluable[index], trusted[index],
-        key[:, 0], key[:, 1], presentable(evidence),
+        key[:, 0], key[:, 1], evidence,
     )
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.columns import I64, Bools, flat, integers
+from stompcap.rules.evidence import presentable
 
 PENDING = pa.schema([
     ("stream_id", pa.string()),
@@ -47,7 +48,7 @@ class Pending:
     unevaluable  the capture cannot judge it, whatever comes
     trusted      it surely is what it seems, else it cannot fail
     key, other_key: what the rule stored with it
-    evidence     what a finding says
+    evidence     what a finding says, as the frame has it: `presentable` before it leaves the step
     """
 
     rule: I64
@@ -100,4 +101,4 @@ def write(parts: list[Pending], rules: pa.Array, streams: pa.Array) -> pa.Table:
     pending = joined(parts)
     columns = [streams.take(pa.array(pending.session)), rules.take(pa.array(pending.rule))]
     columns += [pa.array(getattr(pending, name), PENDING.field(name).type) for name in PENDING.names[2:-1]]
-    return pa.table([*columns, pending.evidence], schema=PENDING)
+    return pa.table([*columns, presentable(pending.evidence)], schema=PENDING)

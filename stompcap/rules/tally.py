@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from stompcap.columns import I64, Bools
 from stompcap.rules.catalogue import RULES
+from stompcap.rules.evidence import presentable
 from stompcap.rules.pending import Pending, joined
 from stompcap.rules.record import Rule
 from stompcap.tables import words
@@ -103,6 +104,6 @@ class Tally:
             found.offset,
             found.ts_ns,
             pa.array(found.ts_ns // 1000).cast(schema.field("found_ts").type),
-            found.evidence,
+            presentable(found.evidence),
         ]
         return pa.table(columns, schema=schema)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stompcap.rules import judge
-from stompcap.rules.engine import EVIDENCE_CHARACTERS
+from stompcap.rules.evidence import EVIDENCE_CHARACTERS
 from stompcap.tables import words
 from tests.examples import one_in
 from tests.rules.transcript import Conversation, analysed

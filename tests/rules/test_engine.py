@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from stompcap.rules import RULES, judge
-from stompcap.rules.engine import EVIDENCE_CHARACTERS, presentable
+from stompcap.rules.evidence import EVIDENCE_CHARACTERS, presentable
 from stompcap.tables import TABLES
 from tests.rules.transcript import analysed
 
