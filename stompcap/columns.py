@@ -131,6 +131,15 @@ def filtered(table: pa.Table, mask: Bools) -> pa.Table:
 # groups
 
 
+def by_key(direction: I64, offset: I64) -> I64 | None:
+    """The order of rows by direction and offset; None where they have it already."""
+    step = np.diff(direction)
+    if bool(np.all((step > 0) | ((step == 0) & (np.diff(offset) >= 0)))):
+        return None
+    order: I64 = np.lexsort((offset, direction)).astype(np.int64)
+    return order
+
+
 @kernel
 def _first_above(group: I64, above: I64, starts: I64, keys: I64, found: I64) -> None:
     for i in range(len(group)):

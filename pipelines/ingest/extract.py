@@ -28,6 +28,7 @@ from stompcap.spark.workers import search
 from stompcap.spark.workers.extract import Extract
 from stompcap.spark.workers.read import Read
 from stompcap.tasks.packing import FILE_OCTETS, LEAST_OCTETS, Packs, packed, tasks_to_read
+from stompcap.tcp.flows import HELD_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 DEFLATED = 10  # what a compressed capture's octets are taken to stand for: its payload travels with its segments
 OCTETS_PER_TASK = 128 * 1024 * 1024
-SEGMENTS_PER_TASK = 1 << 20  # a task holds what describes them
+SEGMENTS_PER_TASK = HELD_ROWS * 7 // 8  # flows fall unevenly, and a task that gets more than it holds spills them
 CARRIED_PER_TASK = 1 << 28  # octets of payload that travel with their segments
 TABLES = ("streams", "raw_frames", "segments", "stalls", "transports", "transport_events", "stream_state")
 

@@ -52,6 +52,7 @@ class RuleContext(FrameView):
         self.frames = Units(
             dialogue.session, dialogue.side, dialogue.offset, dialogue.at_ns, dialogue.version, trusted, dialogue.earlier
         )
+        self._of_versions: dict[tuple[str, tuple[str, ...]], tuple[Bools, Bools, Bools]] = {}
         self.rows = Units(
             raw.session, raw.side, raw.offset, raw.first_ns, self.sessions.version[raw.session], raw.trusted, raw.context
         )
@@ -64,6 +65,18 @@ class RuleContext(FrameView):
         direction, last_ns = raw.direction[rows], raw.last_ns[rows]
         in_order = (direction[1:] > direction[:-1]) | ((direction[1:] == direction[:-1]) & (last_ns[1:] >= last_ns[:-1]))
         return rows if in_order.all() else rows[np.lexsort((raw.offset[rows], last_ns, direction))]
+
+    def of_versions(self, units: Units, versions: tuple[str, ...]) -> tuple[Bools, Bools, Bools]:
+        """Of each unit whether its session has one of these versions, or none that is known; has none; and surely has no other."""
+        which = ("frames" if units is self.frames else "rows", versions)
+        if which in self._of_versions and (units is self.frames or units is self.rows):
+            return self._of_versions[which]
+        due = np.array([version in versions for version in words.VERSIONS] + [True])  # version -1 is the last: not known
+        others = sum(1 << version for version, name in enumerate(words.VERSIONS) if name not in versions)
+        found = due[units.version], units.version < 0, ((self.possible & others) == 0)[units.session]
+        if units is self.frames or units is self.rows:
+            self._of_versions[which] = found
+        return found
 
     # frames by what came before them
 

@@ -111,11 +111,8 @@ def _opportunities(ctx: RuleContext, rule: Rule, judged: Judged) -> tuple[Bools,
     unevaluable = np.zeros(len(units), bool) if judged.unevaluable is None else judged.unevaluable
     trusted = np.ones(len(units), bool) if units.trusted is None else units.trusted
     if rule.negotiated and len(rule.versions) < len(words.VERSIONS):
-        due = np.array([version in rule.versions for version in words.VERSIONS] + [True])  # version -1 is the last: not known
-        without = sum(1 << version for version, name in enumerate(words.VERSIONS) if name not in rule.versions)
-        applicable = applicable & due[units.version]
-        unevaluable = unevaluable | (units.version < 0)
-        trusted = trusted & ((ctx.possible & without) == 0)[units.session]  # it may be a session without the rule
+        due, unknown, sure = ctx.of_versions(units, rule.versions)
+        applicable, unevaluable, trusted = applicable & due, unevaluable | unknown, trusted & sure
     return applicable, unevaluable, trusted
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.codes import SERVER
-from stompcap.columns import I64, Bools, truth
+from stompcap.columns import I64, Bools, flat, integers, take_or
 from stompcap.rules.text_masks import decided, matched, unicode
 from stompcap.session.dialogue import COMMANDS, OTHER, Dialogue
 from stompcap.stomp import grammar
@@ -27,6 +27,8 @@ TEXTS = (
 )  # columns of the table frames; any other name is a header
 VALUE_CHARACTERS = 80  # of a quoted value in evidence
 BYTES = " bytes"
+FEW = 4
+"""Where this is the part of the frames that a pattern is looked for in, or less of them, their values are compared as they stand."""
 SENT_BY_SERVER = np.append(grammar.FROM_SERVER, False)  # the last is no command that is known
 
 
@@ -56,6 +58,8 @@ class FrameView:
     def __init__(self, dialogue: Dialogue) -> None:
         self.dialogue = dialogue
         self._masks: dict[tuple[str, ...], Bools] = {}
+        self._lengths: dict[str, I64] = {}
+        self._coded: dict[str, tuple[pa.Array, I64]] = {}
 
     def none(self) -> Bools:
         """No frame."""
@@ -100,22 +104,42 @@ class FrameView:
 
     def has(self, name: str, among: Bools | None = None) -> Bools:
         """Frames that have the header, be it empty."""
-        if _column(name) in TEXTS:
-            return self._among(among, lambda at: truth(self.at(at, name).is_valid()))
-        there: Bools = self.dialogue.header_entries(name) >= 0
+        there: Bools = self._length(name) >= 0
         return there if among is None else there & among
 
     def lacks(self, name: str, among: Bools | None = None) -> Bools:
         """Frames that lack the header or have it empty."""
-        return self._among(among, lambda at: ~truth(pc.greater(pc.binary_length(self.at(at, name)), 0)))
+        lacking: Bools = self._length(name) <= 0
+        return lacking if among is None else lacking & among
 
     def matches(self, name: str, pattern: str, among: Bools | None = None) -> Bools:
         """Frames whose header matches a regular expression (RE2); false where it is absent."""
-        return self._among(among, lambda at: matched(self.at(at, name), pattern))
+        if among is not None and FEW * np.count_nonzero(among) < len(among):
+            return self._among(among, lambda at: matched(self.at(at, name), pattern))
+        values, codes = self._different(name)
+        found: Bools = np.append(matched(values, pattern), False)[codes]  # -1 for absent is the last
+        return found if among is None else found & among
 
     def distinct(self, name: str, decide: Callable[[str], bool], among: Bools | None = None) -> Bools:
         """Frames whose header satisfies `decide`, which sees each different value once; false where it is absent."""
         return self._among(among, lambda at: decided(self.at(at, name), decide))
+
+    def _length(self, name: str) -> I64:
+        """How many octets the header, or the text column, has on each frame; -1 where it is absent."""
+        if name not in self._lengths:
+            dialogue, column = self.dialogue, _column(name)
+            if column in TEXTS:
+                self._lengths[name] = take_or(integers(pc.binary_length(flat(dialogue.frames.column(column)))), dialogue.row)
+            else:
+                self._lengths[name] = dialogue.header_lengths(name)
+        return self._lengths[name]
+
+    def _different(self, name: str) -> tuple[pa.Array, I64]:
+        """The different values that a header, or a text column, has, and which of them each frame has; -1 where it is absent."""
+        if name not in self._coded:
+            coded = self.at(self._all, name).dictionary_encode()
+            self._coded[name] = coded.dictionary, integers(coded.indices)
+        return self._coded[name]
 
     def _among(self, among: Bools | None, judge: Callable[[I64], Bools]) -> Bools:
         if among is None:

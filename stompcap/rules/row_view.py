@@ -45,12 +45,15 @@ class RowView:
         """The frame that a row holds, -1 where it is of another kind or its frame is not at hand."""
         dialogue, rows = self.dialogue, self.rows
         at = np.flatnonzero(rows.kind == FRAME)
+        found = np.full(len(rows), -1, np.int64)
+        if not dialogue.earlier.any() and not rows.context.any():
+            found[at] = dialogue.new_by_key
+            return found
         count = len(dialogue)
         direction = np.concatenate([dialogue.session * np.int64(2) + dialogue.side, rows.session[at] * np.int64(2) + rows.side[at]])
         order = np.lexsort((np.concatenate([dialogue.offset, rows.offset[at]]), direction))  # stable: a frame before its row
         offset = np.concatenate([dialogue.offset, rows.offset[at]])
         one, other = order[:-1], order[1:]
         same = (direction[one] == direction[other]) & (offset[one] == offset[other]) & (one < count) & (other >= count)
-        found = np.full(len(rows), -1, np.int64)
         found[at[other[same] - count]] = one[same]
         return found

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.columns import I64, Bools
+from stompcap.kernel import kernel
 from stompcap.rules.catalogue import RULES
 from stompcap.rules.evidence import presentable
 from stompcap.rules.pending import Pending, joined
@@ -18,6 +19,22 @@ from stompcap.tables.gold import COMPLIANCE, COMPLIANCE_FINDINGS
 
 COUNTS = pa.schema([COMPLIANCE.arrow.field(name) for name in ("stream_id", "rule_id", "applicable", "failed", "not_evaluable")])
 IDS = pa.array([rule.id for rule in RULES], pa.string())
+
+
+NO_WEIGHTS = np.zeros(0, np.int64)
+"""Each opportunity counts once."""
+
+
+@kernel
+def _count(session: I64, weight: I64, applicable: Bools, failed: Bools, unevaluable: Bools, counts: I64) -> None:
+    for i in range(len(session)):
+        if applicable[i]:
+            one = weight[i] if len(weight) else 1
+            counts[0, session[i]] += one
+            if failed[i]:
+                counts[1, session[i]] += one
+            if unevaluable[i]:
+                counts[2, session[i]] += one
 
 
 def _words(choice: tuple[str, ...], codes: np.ndarray) -> pa.Array:
@@ -36,13 +53,11 @@ class Tally:
     findings: list[Pending] = field(default_factory=list)
     levels: list[I64] = field(default_factory=list)
 
-    def add(self, number: int, session: np.ndarray, weight: I64 | None, *masks: Bools) -> None:
-        """Add the opportunities of these masks, applicable ones first, to the counts of their sessions."""
+    def add(self, number: int, session: I64, weight: I64 | None, applicable: Bools, failed: Bools, unevaluable: Bools) -> None:
+        """Add opportunities to the counts of their sessions; those that failed or cannot be judged are among the applicable ones."""
         if number not in self.counts:
             self.counts[number] = np.zeros((3, self.sessions), np.int64)
-        for total, mask in zip(self.counts[number], masks, strict=True):
-            if mask.any():
-                total += np.bincount(session[mask], None if weight is None else weight[mask], self.sessions).astype(np.int64)
+        _count(session, NO_WEIGHTS if weight is None else weight, applicable, failed, unevaluable, self.counts[number])
 
     def find(self, rule: Rule, failed: Pending) -> None:
         """Note findings of a rule."""

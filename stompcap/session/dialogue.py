@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from stompcap.codes import CLIENT, FRAME, SERVER
-from stompcap.columns import I64, Bools, flat
-from stompcap.session.header_values import header_entries, values_at
+from stompcap.columns import I64, Bools, by_key, flat
+from stompcap.session.header_values import header_entries, lengths_at, values_at
 from stompcap.stomp import grammar
 from stompcap.stomp.grammar import (
     ABORT,
@@ -154,19 +154,33 @@ class Dialogue:
     def of_rows(self, values: Bools) -> Bools:
         """A truth value per raw row as one per frame; false for frames of earlier steps."""
         found = np.zeros(len(self), np.bool_)
-        found[self._new_by_key] = values[(self.rows.kind == FRAME) & ~self.rows.context]
+        found[self.new_by_key] = values[(self.rows.kind == FRAME) & ~self.rows.context]
         return found
 
     @cached_property
-    def _new_by_key(self) -> I64:
+    def new_by_key(self) -> I64:
         """The new frames by session, side and offset, as raw rows stand."""
         new = np.flatnonzero(~self.earlier)
-        order: I64 = new[np.lexsort((self.offset[new], self.side[new], self.session[new]))]
-        return order
+        placed = np.full(self.frames.num_rows, -1)
+        placed[self.row[new]] = new
+        order: I64 = placed[placed >= 0]
+        sort = by_key(self.session[order] * 2 + self.side[order], self.offset[order])
+        return order if sort is None else order[sort]
+
+    @cached_property
+    def _new_by_command(self) -> tuple[I64, I64]:
+        """The new frames by side and command, ascending, and where each of these begins."""
+        new = np.flatnonzero(~self.earlier)
+        key = (self.side[new] * (OTHER + 1) + self.command[new]).astype(np.int16)
+        order = np.argsort(key, kind="stable")
+        return new[order], np.searchsorted(key[order], np.arange(2 * (OTHER + 1) + 1))
 
     def new(self, side: int, *commands: int) -> I64:
         """The new frames of a side that have one of these commands, ascending."""
-        return np.flatnonzero((self.side == side) & np.isin(self.command, commands) & ~self.earlier)
+        frames, begins = self._new_by_command
+        numbers = [side * (OTHER + 1) + command for command in commands]
+        found = [frames[begins[number] : begins[number + 1]] for number in numbers]
+        return found[0] if len(found) == 1 else np.sort(np.concatenate(found))
 
     @cached_property
     def messages(self) -> I64:
@@ -187,6 +201,10 @@ class Dialogue:
         if name not in self._entries:
             self._entries[name] = header_entries(self._maps, name, self.row)
         return self._entries[name]
+
+    def header_lengths(self, name: str) -> I64:
+        """How many octets the effective value of a header has on every frame in wire order, -1 where it is absent."""
+        return lengths_at(self._maps, self.header_entries(name))
 
     def some_header(self, name: str, at: I64) -> pa.StringArray:
         """A header for the frames of these indices only, null where it is absent."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from stompcap.columns import I32, I64, Octets, take_or_null
+from stompcap.columns import I32, I64, Octets, integers, take_or, take_or_null
 from stompcap.kernel import kernel
 
 
@@ -47,3 +48,8 @@ def header_entries(maps: pa.Array, name: str, rows: I64) -> I64:
 def values_at(maps: pa.Array, entries: I64) -> pa.StringArray:
     """The values at indices in `maps.items`, null for -1."""
     return take_or_null(maps.items, entries) if len(maps.items) else pa.nulls(len(entries), pa.string())
+
+
+def lengths_at(maps: pa.Array, entries: I64) -> I64:
+    """How many octets the values at indices in `maps.items` have, -1 for -1."""
+    return take_or(integers(pc.binary_length(maps.items)), entries)

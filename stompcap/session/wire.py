@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stompcap.codes import GAP, SERVER
-from stompcap.columns import I64, Bools, coded, flat, integers, rising, truth
+from stompcap.columns import I64, Bools, by_key, coded, flat, integers, rising, truth
 from stompcap.kernel import kernel
 from stompcap.session.dialogue import COMMANDS, Dialogue, RawRows
 from stompcap.stomp.syntax import Syntax
@@ -66,15 +66,6 @@ def _ranks(captures: pa.ChunkedArray, order: Mapping[str, int]) -> I64:
     names = runs.values.dictionary_encode()
     ranks = np.array([order.get(name, 0) for name in names.dictionary.to_pylist()], np.int64)
     return np.repeat(ranks[names.indices.to_numpy()], np.diff(runs.run_ends.to_numpy(), prepend=0))
-
-
-def by_key(direction: I64, offset: I64) -> I64 | None:
-    """The order of rows by direction and offset; None where they have it already."""
-    step = np.diff(direction)
-    if bool(np.all((step > 0) | ((step == 0) & (np.diff(offset) >= 0)))):
-        return None
-    order: I64 = np.lexsort((offset, direction)).astype(np.int64)
-    return order
 
 
 def raw_rows(rows: pa.Table, streams: pa.Array, order: Mapping[str, int]) -> RawRows:

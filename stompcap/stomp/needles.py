@@ -21,7 +21,7 @@ QUAD = 4
 FACTOR = 0x9E3779B1
 FULL = 0xFFFFFFFF
 SHORT = 0xFFFFFF
-LEAST_BITS, MOST_BITS = 12, 24
+LEAST_BITS, MOST_BITS = 15, 24
 ROOM = 1024
 RARITY = np.full(256, 4, np.int64)
 RARITY[list(b"etaoinsrhdlu -/.:,0123456789")] = 1
@@ -100,7 +100,7 @@ def needles(secrets: frozenset[bytes]) -> Needles:
 def packed(words: dict[bytes, int]) -> Needles:
     """Words of at least LEAST octets, with their edges."""
     at = np.cumsum([0, *map(len, words)]).astype(np.int64)
-    size = min(max(LEAST_BITS, (64 * len(words)).bit_length()), MOST_BITS)
+    size = min(max(LEAST_BITS, (512 * len(words)).bit_length()), MOST_BITS)
     bits = np.zeros(1 << (size - 6), np.uint64)
     first, following = np.full(1 << size, -1, np.int64), np.empty(QUAD * len(words), np.int64)
     octets, offset = readonly(np.frombuffer(b"".join(words), np.uint8)), np.zeros(QUAD * len(words), np.int64)

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stompcap.columns import by_key
 from stompcap.session import Analysis, analyse
 from stompcap.session.header_values import header_entries, values_at
-from stompcap.session.wire import by_key, capture_order, sides
+from stompcap.session.wire import capture_order, sides
 from stompcap.tables.schema import HEADER_MAP
 from stompcap.wire_order import PACKET_BITS
 from tests.examples import one_in
