@@ -37,6 +37,8 @@ IMPORTED = re.compile(rb"^\s*from (stompcap[\w.]*) import (\([^)]*\)|[^\n]*)", r
 VARIABLE = "NUMBA_CACHE_DIR"
 LOCK, PREPARING = "lock", "preparing"
 """Files of a folder of kernels: whoever writes a kernel locks the first, whoever compiles all of them the second."""
+STAMP = "complete-"
+"""What the name of a file begins with that says that all of them are compiled."""
 
 
 @cache
@@ -92,6 +94,11 @@ def folders() -> list[Path]:
     """All folders to search, in order."""
     shipped = shipped_folder()
     return [own_folder()] if shipped is None else [shipped, own_folder()]
+
+
+def prepared() -> bool:
+    """Whether any of the folders has all kernels that are compiled ahead, for some processor."""
+    return any(any(folder.glob(f"{STAMP}*")) for folder in folders())
 
 
 def module_folder(module: str) -> str:

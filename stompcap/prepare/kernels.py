@@ -82,7 +82,7 @@ def _stamp() -> str:
     """The name of the stamp: it changes with the list and the processor."""
     level = baseline.in_force()
     digest = hashlib.sha256("\n".join((level.cpu_name, level.cpu_features, LIST.read_text("utf-8"))).encode())
-    return f"complete-{digest.hexdigest()[:16]}"
+    return f"{kernel_cache.STAMP}{digest.hexdigest()[:16]}"
 
 
 def _processors() -> int:

@@ -11,6 +11,7 @@ import gc
 import os
 import socket
 import sys
+from contextlib import suppress
 
 from stompcap.spark import preloaded
 
@@ -47,8 +48,11 @@ def _load() -> None:
     import stompcap.spark.workers.read
     import stompcap.spark.workers.survey  # noqa: F401
     from stompcap import kernel
+    from stompcap.spark.rehearsal import rehearse
 
     kernel.ready()
+    with suppress(Exception):  # a worker that meets the same tells of it
+        rehearse()
     gc.collect()
     gc.freeze()
     gc.enable()
