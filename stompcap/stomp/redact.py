@@ -108,8 +108,9 @@ def mask_secrets(
     found = np.zeros(len(rows), np.uint8)
     if not len(rows):
         return octets, found
-    view, unused, columns, words = readonly(octets), np.empty(0, np.uint8), Columns.of(rows), needles(frozenset(secrets))
-    matches = search(view, words)
+    view, unused, columns = readonly(octets), np.empty(0, np.uint8), Columns.of(rows)
+    with needles(frozenset(secrets)) as words:
+        matches = search(view, words)
     _redact(view, unused, columns, names, found, False)
     _mask_matches(view, unused, matches, words.edges, columns, names, found, False)
     if not found.any():
@@ -150,8 +151,9 @@ def mask_repeats(octets: Octets, rows: Rows, passcodes: Passcodes) -> tuple[Octe
     secrets = frozenset[bytes]().union(*passcodes.values())
     if not secrets or not len(rows):
         return octets, found != 0
-    view, unused, columns, words = readonly(octets), np.empty(0, np.uint8), Columns.of(rows), needles(secrets)
-    matches = search(view, words)
+    view, unused, columns = readonly(octets), np.empty(0, np.uint8), Columns.of(rows)
+    with needles(secrets) as words:
+        matches = search(view, words)
     matches = matches[matches[:, 2] >= KINDS_OF_CLUES]
     _mask_matches(view, unused, matches, words.edges, columns, SECRET_NAMES, found, False)
     if not found.any():
