@@ -161,7 +161,7 @@ class Dialogue:
     def new_by_key(self) -> I64:
         """The new frames by session, side and offset, as raw rows stand."""
         new = np.flatnonzero(~self.earlier)
-        placed = np.full(self.frames.num_rows, -1)
+        placed = np.full(int(self.row.max(initial=-1)) + 1, -1)
         placed[self.row[new]] = new
         order: I64 = placed[placed >= 0]
         sort = by_key(self.session[order] * 2 + self.side[order], self.offset[order])
