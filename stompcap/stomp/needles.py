@@ -8,7 +8,7 @@ Bits are a Bloom filter of two hashes: a look at the table of quads, which is la
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +27,8 @@ LEAST_BITS, MOST_BITS = 12, 24
 KEPT = 2
 """Tables that are kept: secrets become more, window by window."""
 ROOM = 1024
-MOST_SHARING = 12
-"""Words that share a quad are counted up to so many bits of their number."""
+MOST_SHARING = 6
+"""Words that share a quad are counted up to so many bits of their number: long secrets that begin alike would take long to enter."""
 
 RARITY = np.full(256, 4, np.int64)
 RARITY[list(b"etaoinsrhdlu -/.:,0123456789")] = 1
@@ -146,11 +146,10 @@ _tables: list[_Table] = []
 def needles(secrets: frozenset[bytes]) -> Iterator[Needles]:
     """All forms of these secrets, and CLUES. The table of the most of them that one had before is taken over, and grows."""
     known = sorted((table for table in list(_tables) if table.secrets <= secrets), key=lambda one: len(one.secrets))
-    table = _Table()
-    with suppress(ValueError):  # another thread took it
-        if known:
-            _tables.remove(known[-1])
-            table = known[-1]
+    try:
+        _tables.remove(table := known[-1])
+    except (IndexError, ValueError):  # there is none, or another thread took it
+        table = _Table()
     try:
         table.take(secrets)
         yield table.needles
