@@ -20,9 +20,9 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import starts
+from benchmarks import cold
 from benchmarks.generate import PROFILES, Made, generate
-from benchmarks.measure import CommandFailedError, Run, run
+from benchmarks.measure import CommandFailedError, Run, run, slope
 
 SCAPY_MEGABYTES = 14
 MEGA = 1_000_000
@@ -76,7 +76,7 @@ def floor(made: Made, folder: Path) -> Run:
     row = str(max(1, made.payload_octets // made.packets))
     command = [sys.executable, "-m", "benchmarks.floor", str(made.path), str(folder)]
     done = run([*command, "--octets", str(made.payload_octets), "--row-octets", row], keep_output=True)
-    return Run(json.loads(done.output.splitlines()[-1])["seconds"], done.peak_octets, "")
+    return Run(json.loads(done.output.splitlines()[-1])["seconds"], done.cpu_seconds, done.peak_octets, "")
 
 
 class Pipeline:
@@ -98,15 +98,6 @@ class Pipeline:
         """Median seconds within the stages (or one of them): the run without the start of Python and Spark."""
         runs = self.stages.get(made.path.name, [])
         return median([sum(r.values()) if stage is None else r.get(stage, 0.0) for r in runs]) if runs else 0.0
-
-
-def slope(tool_seconds: dict[int, float], octets: dict[int, int]) -> float | None:
-    """Octets per second between the smallest and the largest size; None if there is one size or noise is larger."""
-    if len(tool_seconds) < 2:
-        return None
-    small, large = min(tool_seconds), max(tool_seconds)
-    spent = tool_seconds[large] - tool_seconds[small]
-    return (octets[large] - octets[small]) / spent if spent > 0 else None
 
 
 def compare(sizes: list[int], repeats: int, profile: str, scratch: Path, console: Console) -> None:
@@ -187,18 +178,19 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench", description=main.__doc__)
     parser.add_argument("--sizes", default=os.environ.get("BENCH_SIZES", "100,350"), help="megabytes, comma-separated")
-    parser.add_argument("--starts", default="350,1400", help="megabytes of the captures on which starts are measured")
+    parser.add_argument("--recorded", default="350,1400", help="megabytes of recorded traffic for whole runs, comma-separated")
+    parser.add_argument("--short", type=int, default=150, help="megabytes of short connections for whole runs; 0 for none")
+    parser.add_argument("--deliveries", type=int, default=310_000, help="deliveries of one connection for whole runs; 0 for none")
     parser.add_argument("--repeats", type=int, default=int(os.environ.get("BENCH_REPEATS", "3")))
     parser.add_argument("--profile", choices=PROFILES, default="mixed")
     parser.add_argument("--scratch", type=Path, help="a folder for captures and lakes; default: a temporary one")
     wanted = parser.parse_args()
-    sizes = sorted({int(size) for size in wanted.sizes.split(",") if size})
-    starts_at = [int(size) for size in wanted.starts.split(",") if size]
-    console = Console(width=max(130, Console().width))
+    sizes, recorded = (sorted({int(size) for size in given.split(",") if size}) for given in (wanted.sizes, wanted.recorded))
+    console = Console(width=max(150, Console().width))
     with tempfile.TemporaryDirectory(dir=wanted.scratch, prefix="stompcap-bench-") as scratch:
         if sizes:
             compare(sizes, wanted.repeats, wanted.profile, Path(scratch), console)
-        starts.compare(starts_at, wanted.repeats, Path(scratch), console)
+        cold.compare(cold.Sizes(recorded, wanted.short, wanted.deliveries), wanted.repeats, Path(scratch), console)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,10 +22,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.measure import tree
+from benchmarks.measure import run
 
 GIGA = 1_000_000_000
-INTERVAL_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -58,25 +53,14 @@ def taken(capture: Path, master: str) -> Taken:
         events.mkdir()
         command = [sys.executable, "-m", "stompcap", "run", str(capture), "--lake", str(lake), "--master", master, "--json"]
         conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri(), "spark.eventLog.compress": "false"}
-        began = time.monotonic()
-        process = subprocess.Popen(
-            [*command, *(word for name, value in conf.items() for word in ("--conf", f"{name}={value}"))],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        peak = _Peak(process.pid)
-        peak.start()
-        summary = json.loads(process.stdout.read() if process.stdout else b"{}")
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.monotonic() - began
-        peak.done.set()
-        peak.join()
-        if status:
-            raise SystemExit(f"{' '.join(command)}: {summary.get('error')}")
+        words = (word for name, value in conf.items() for word in ("--conf", f"{name}={value}"))
+        done = run([*command, *words], keep_output=True)
+        summary = json.loads(done.output)
         tables = sizes(lake)
         tasks = list(finished(events))
         return Taken(
-            capture.stat().st_size, summary["rows"].get("frames", 0), seconds,
-            sum(one["seconds"] for one in summary["stages"] if one["name"] == "extract"), usage.ru_utime + usage.ru_stime, peak.octets,
+            capture.stat().st_size, summary["rows"].get("frames", 0), done.seconds,
+            sum(one["seconds"] for one in summary["stages"] if one["name"] == "extract"), done.cpu_seconds, done.peak_octets,
             sum(int(one["Shuffle Write Metrics"]["Shuffle Bytes Written"]) for one in tasks),
             sum(int(one["Disk Bytes Spilled"]) for one in tasks),
             sum(size for size, _ in tables.values()), sum(files for _, files in tables.values()),
@@ -104,27 +88,6 @@ def finished(events: Path) -> Iterator[dict[str, Any]]:
                 event = json.loads(line)
                 if event["Event"] == "SparkListenerTaskEnd" and event.get("Task Metrics"):
                     yield event["Task Metrics"]
-
-
-class _Peak(threading.Thread):
-    """Samples the anonymous memory of a process and all its descendants until it is stopped."""
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(daemon=True)
-        self.pid, self.octets, self.done = pid, 0, threading.Event()
-
-    def run(self) -> None:
-        while not self.done.wait(INTERVAL_S):
-            self.octets = max(self.octets, sum(anonymous(pid) for pid in tree(self.pid)))
-
-
-def anonymous(pid: int) -> int:
-    """Octets of a process that no file backs; 0 if it has ended."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Anonymous:"))
 
 
 ROWS = {
