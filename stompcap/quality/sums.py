@@ -1,24 +1,27 @@
 """Sums of hashes modulo 2^64 that compare multisets of points, added up row group by row group, in any order.
 
 A point's hash is splitmix64's finaliser over its parts (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014),
-with strings hashed once for each distinct value. Two different multisets agree by chance once in 2^64.
+with strings hashed once for each distinct value, as bodies are (stompcap.stomp.hashes). Two different multisets agree by chance once in
+2^63.
 """
 
-import hashlib
 from collections.abc import Collection
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.columns import I64, U64, Bools, integers
+from stompcap.columns import I64, U64, Bools, Octets, integers
 from stompcap.quality.invariants import Condition, Points
+from stompcap.stomp.hashes import KEY_OCTETS, body_hashes
 
 MASK = 2**64 - 1
 NOTHING = np.uint64(0x6E756C6C6E756C6C)
 """Stands for null."""
 
-HASHING = 2
+HASHING = 3
 """Raised whenever a value gets another hash: sums that were kept before are of no use then."""
 
 TEXTS = (pa.string(), pa.large_string(), pa.string_view())
@@ -31,34 +34,53 @@ NO_DIGIT = 255
 DIGIT_VALUES = np.full(256, NO_DIGIT, np.uint8)
 DIGIT_VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 
+KEY = bytes(KEY_OCTETS)
+"""That of the hashes of strings: they are compared among the reports on one lake, and hide nothing."""
+
 OFFSET, SIDE, WORD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03), np.uint64(0x8CB92BA72F3D8DD7)
 """Odd factors that keep the parts of a point distinct."""
 
 
 def mixed(values: U64) -> U64:
     """The finaliser of splitmix64, element by element."""
-    z = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    z = values >> np.uint64(30)
+    z ^= values
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    shifted = z >> np.uint64(27)
+    z ^= shifted
+    z *= np.uint64(0x94D049BB133111EB)
+    np.right_shift(z, np.uint64(31), out=shifted)
+    z ^= shifted
+    return z
 
 
+@lru_cache
 def string_hash(value: str) -> int:
-    """A 64-bit hash of a string."""
-    return int.from_bytes(hashlib.blake2b(value.encode(), digest_size=8).digest(), "little")
+    """A 63-bit hash of a string."""
+    return int(string_hashes(pa.array([value], pa.string()))[0])
 
 
 def string_hashes(words: pa.StringArray) -> U64:
     """The hashes of strings."""
-    return np.array([*map(string_hash, words.to_pylist())], np.uint64)
+    if len(words) == 0:
+        return np.zeros(0, np.uint64)
+    offsets, octets = _buffers(words)
+    begin = offsets[:-1].astype(np.int64)
+    return body_hashes(octets.copy(), begin, np.diff(offsets).astype(np.int64), np.zeros(len(words), np.bool_), KEY).view(np.uint64)
+
+
+def _buffers(words: pa.StringArray) -> tuple[npt.NDArray[np.int32], Octets]:
+    """Where each string begins and the last one ends, and the octets of all; there are some, for Arrow allows none no buffers."""
+    _, offsets, octets = words.buffers()
+    return np.frombuffer(offsets, np.int32)[words.offset : words.offset + len(words) + 1], np.frombuffer(octets or b"", np.uint8)
 
 
 def id_hashes(ids: pa.StringArray) -> U64:
     """The hashes of ids of streams; what has not their form, in a file of another program, is hashed as other strings are."""
-    if len(ids) == 0:  # Arrow allows that its buffers are not there then
+    if len(ids) == 0:
         return np.zeros(0, np.uint64)
-    offsets = np.frombuffer(ids.buffers()[1], np.int32)[ids.offset : ids.offset + len(ids) + 1]
+    offsets, octets = _buffers(ids)
     fits = np.diff(offsets) == ID_DIGITS
-    octets = np.frombuffer(ids.buffers()[2] or b"", np.uint8)
     digits = DIGIT_VALUES[octets[offsets[:-1][fits, np.newaxis] + np.arange(ID_DIGITS)]]
     are_ids = (digits != NO_DIGIT).all(axis=1)
     fits[fits] = are_ids
@@ -82,6 +104,7 @@ class Rows:
         self._words: dict[str, U64] = {}
         self._null: dict[str, Bools] = {}
         self._met: dict[Condition, Bools] = {}
+        self._points: dict[tuple[str | None, str | None, tuple[str, ...]], U64] = {}
 
     def coded(self, name: str) -> tuple[pa.StringArray, I64]:
         """The distinct strings of a column, and the index of each row's; null has the index after the last."""
@@ -165,6 +188,12 @@ class Rows:
 
     def hashes(self, points: Points) -> U64:
         """The hash of each row's point, without conditions and times."""
+        of = points.side, points.word, points.at
+        if of not in self._points:
+            self._points[of] = self._hashes(points)
+        return self._points[of]
+
+    def _hashes(self, points: Points) -> U64:
         if points.side is None:
             side = self.word_hashes("direction")[self.coded("direction")[1]] * SIDE
         else:
@@ -189,9 +218,12 @@ class Rows:
 
     def keys(self, key: tuple[str, ...]) -> U64:
         """The hash of each row's key."""
-        found = np.zeros(self.size, np.uint64)
-        for name in key:
-            found = mixed(found * OFFSET + self.hashed(name))
+        first, *others = key
+        found = mixed(self.hashed(first))
+        for name in others:
+            found *= OFFSET
+            found += self.hashed(name)
+            found = mixed(found)
         return found
 
 

@@ -41,10 +41,16 @@ def filled(template: str, count: int, value: Callable[[str], pa.Array]) -> pa.Ar
             one = number > 0 and rest != piece
             pieces.append(pc.if_else(pc.equal(pieces[-1], "1"), f" byte{rest}", piece) if one else pa.scalar(piece))
         else:
-            pieces.append(pc.utf8_slice_codeunits(unicode(value(piece)), 0, VALUE_CHARACTERS))
+            pieces.append(_shortened(unicode(value(piece))))
     if len(pieces) == 1:
         return pa.repeat(pieces[0], count)
     return pc.binary_join_element_wise(*pieces, "")
+
+
+def _shortened(texts: pa.Array) -> pa.Array:
+    """Texts of VALUE_CHARACTERS at most; mostly all are."""
+    longest = pc.max(pc.binary_length(texts)).as_py() or 0
+    return texts if longest <= VALUE_CHARACTERS else pc.utf8_slice_codeunits(texts, 0, VALUE_CHARACTERS)
 
 
 def _column(name: str) -> str:
@@ -188,5 +194,4 @@ class FrameView:
         line = np.full(len(index), -1, np.int64)
         line[owners] = picked[first]
         texts = pc.coalesce(pc.binary_join_element_wise(names, values, ":"), unicode(names))
-        texts = pc.utf8_slice_codeunits(texts, 0, VALUE_CHARACTERS)
-        return pc.fill_null(texts.take(pa.array(line, mask=line < 0)), "")
+        return pc.fill_null(_shortened(texts).take(pa.array(line, mask=line < 0)), "")
