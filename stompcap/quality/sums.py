@@ -9,11 +9,10 @@ from collections.abc import Collection
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stompcap.columns import I64, U64, Bools, Octets, integers
+from stompcap.columns import I32, I64, U64, Bools, Octets, integers
 from stompcap.quality.invariants import Condition, Points
 from stompcap.stomp.hashes import KEY_OCTETS, body_hashes
 
@@ -69,7 +68,7 @@ def string_hashes(words: pa.StringArray) -> U64:
     return body_hashes(octets.copy(), begin, np.diff(offsets).astype(np.int64), np.zeros(len(words), np.bool_), KEY).view(np.uint64)
 
 
-def _buffers(words: pa.StringArray) -> tuple[npt.NDArray[np.int32], Octets]:
+def _buffers(words: pa.StringArray) -> tuple[I32, Octets]:
     """Where each string begins and the last one ends, and the octets of all; there are some, for Arrow allows none no buffers."""
     _, offsets, octets = words.buffers()
     return np.frombuffer(offsets, np.int32)[words.offset : words.offset + len(words) + 1], np.frombuffer(octets or b"", np.uint8)
