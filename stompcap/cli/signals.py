@@ -46,10 +46,10 @@ class Signals:
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        Thread(target=self._watch, args=(reader,), daemon=True, name="signals").start()
-        for number in self._handled:
-            signal.signal(number, self._raise)
         Signals.current = self
+        for number in self._handled:  # before the thread, which takes its time to start
+            signal.signal(number, self._raise)
+        Thread(target=self._watch, args=(reader,), daemon=True, name="signals").start()
 
     def ignore(self) -> None:
         """Ignore signals from now on: the process ends anyway."""

@@ -191,6 +191,17 @@ def test_a_signal_ends_it_in_one_line(number: signal.Signals, body: str, begin: 
     assert json.loads(out)["exit_code"] == 128 + number
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_while_they_are_installed_ends_it_in_one_line(number: signal.Signals) -> None:
+    code = (
+        "import os, sys, threading; from stompcap.cli import entry; sys.argv = ['stompcap', 'show']; begin = threading.Thread.start\n"
+        f"threading.Thread.start = lambda self: (os.kill(os.getpid(), {int(number)}), begin(self)); entry.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    said = f"stompcap: interrupted ({number.name}); finished work is kept, run again to continue\n"
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", said)
+
+
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_that_is_expected_ends_it_without_a_word(number: signal.Signals, begin: Begin) -> None:
     child = begin("with signals.expected(): time.sleep(60)")
