@@ -57,6 +57,15 @@ def in_session(session: int) -> list[str]:
     return found
 
 
+def until_handled(child: subprocess.Popen[bytes]) -> None:
+    """Wait until a command handles signals: Python, which is still starting before that on a busy machine, prints a traceback."""
+    while child.poll() is None:
+        caught = Path(f"/proc/{child.pid}/status").read_text().partition("SigCgt:")[2].split()[:1]
+        if caught and int(caught[0], 16) >> (signal.SIGTERM - 1) & 1:  # Python itself catches SIGINT
+            return
+        time.sleep(0.005)
+
+
 def run(
     *words: str,
     number: signal.Signals | None = None,
@@ -66,7 +75,7 @@ def run(
     output: IO[bytes] | None = None,
     **environment: str,
 ) -> Ended:
-    """Run a command, in a folder; send it a signal after so many seconds, if it runs then."""
+    """Run a command, in a folder; send it a signal after so many seconds from when it handles such signals, if it runs then."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # a pipe would be open as long as anything that was left
         child = subprocess.Popen(
@@ -74,6 +83,8 @@ def run(
             start_new_session=True, preexec_fn=hears, env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         )  # fmt: skip
         signalled = began
+        if number in SIGNALS:
+            until_handled(child)
         try:
             child.wait(after_s)
         except subprocess.TimeoutExpired:
