@@ -57,8 +57,7 @@ class Tool:
 
 def tshark(made: Made, folder: Path) -> Run:
     """Every segment's stream, time and payload, as text, to /dev/null."""
-    fields = ("tcp.stream", "frame.time_epoch", "tcp.payload")
-    return run(["tshark", "-r", str(made.path), "-T", "fields", *(word for name in fields for word in ("-e", name))])
+    return run(cold.tshark(made.path))
 
 
 def tcpflow(made: Made, folder: Path) -> Run:

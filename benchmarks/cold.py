@@ -96,11 +96,16 @@ def compare(sizes: Sizes, repeats: int, scratch: Path, console: Console) -> None
         console.print(line, highlight=False)
 
 
+def tshark(capture: Path) -> list[str]:
+    """The command that prints every segment's stream, time and payload."""
+    return ["tshark", "-r", str(capture), "-T", "fields", *(word for name in FIELDS for word in ("-e", name))]
+
+
 def _take(one: Input, lake: Path, *, alone: bool) -> None:
     """Measure what runs on an input, once each; `alone`: on one core too."""
     one.take(DIGEST, ["sha256sum", *map(str, one.captures)])
     if one.frames:
-        one.take(TSHARK, ["tshark", "-r", str(one.path), "-T", "fields", *(word for name in FIELDS for word in ("-e", name))])
+        one.take(TSHARK, tshark(one.path))
     command = [str(STOMPCAP), "run", str(one.path), "--lake", str(lake), "--json"]
     for what, before, behind in ((RUN, (), ()), (AGAIN, (), ()), (ALONE, ("taskset", "--cpu-list", "0"), ("--master", "local[1]"))):
         if what != AGAIN:
@@ -113,12 +118,12 @@ def table(bare: float, inputs: list[Input]) -> Table:
     """Seconds, their ratios, and what runs took of processors and memory."""
     shown = Table(caption=f"medians; {os.cpu_count()} cores; a bare script with the same session and one Python job: {bare:.1f} s")
     shown.add_column("stompcap run", no_wrap=True)
-    ran, again = ("s", "to bare", "tshark, s", "to it", "CPU, s", "frames a s and core", "memory, GB"), ("nothing new, s", "sha256sum, s")
-    for column in (*ran, *again, "told wrong by, s"):
+    ran, again = ("s", "to bare", "tshark, s", "to tshark", "CPU, s", "frames/s/core", "memory, GB"), ("nothing new, s", "sha256sum, s")
+    for column in (*ran, *again, "reported off by, s"):
         shown.add_column(column, justify="right")
     for one in inputs:
-        first, cpu, tshark = one.median(RUN), one.median(RUN, "cpu_seconds"), one.median(TSHARK)
-        against = (f"{tshark:.1f}", f"{first / tshark:.2f}") if tshark else ("", "")
+        first, cpu, other = one.median(RUN), one.median(RUN, "cpu_seconds"), one.median(TSHARK)
+        against = (f"{other:.1f}", f"{first / other:.2f}") if other else ("", "")
         a_core = f"{one.frames / cpu:,.0f}" if one.frames else ""
         memory = f"{one.median(RUN, 'peak_octets') / 1e9:.2f}"
         behind = (f"{one.median(AGAIN):.1f}", f"{one.median(DIGEST):.1f}", f"{max(one.errors):.2f}")

@@ -22,7 +22,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.measure import run
+from benchmarks.measure import CommandFailedError, run
 
 GIGA = 1_000_000_000
 
@@ -37,7 +37,7 @@ class Taken:
     extract_seconds: float
     cpu_seconds: float
     memory: int
-    """The most anonymous memory of all processes at one time."""
+    """The most anonymous memory of all processes at one time; a page that several share counts once."""
     shuffled: int
     spilled: int
     lake: int
@@ -121,7 +121,10 @@ def main() -> None:
     wanted = parser.parse_args()
     console, found = Console(width=130), dict[str, list[Taken]]()
     for master in wanted.master or ["local[*]"]:
-        runs = found[master] = [taken(capture, master) for capture in wanted.captures]
+        try:
+            runs = found[master] = [taken(capture, master) for capture in wanted.captures]
+        except CommandFailedError as error:
+            raise SystemExit(str(error)) from None
         console.print(shown(master, runs))
         largest = sorted(runs[-1].tables.items(), key=lambda one: -one[1])[:12]
         console.print("MB of the lake: " + ", ".join(f"{name} {size / 1e6:,.1f}" for name, size in largest))

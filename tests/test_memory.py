@@ -39,3 +39,17 @@ def test_threads_share_two_arenas_in_a_process_that_lives_on(how: str, few: bool
     subprocess.run([sys.executable, "-c", PROGRAM, told, how], env=environment, check=True)
     arenas = told.read_text().count("<heap nr=")
     assert (arenas <= 2) is few
+
+
+@pytest.mark.parametrize(
+    ("command", "asked", "pool"), [("watch", None, "system"), ("watch", "mimalloc", "mimalloc"), ("run", None, "None")]
+)
+def test_a_process_that_lives_on_gives_back_what_arrow_frees(command: str, asked: str | None, pool: str) -> None:
+    code = (
+        "import os, sys; from stompcap.cli import entry; sys.argv = ['stompcap', sys.argv[1]]; assert 'pyarrow' not in sys.modules\n"
+        "entry.outcome = lambda _: print(os.environ.get('ARROW_DEFAULT_MEMORY_POOL')) or 0; entry.main()"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
+    environment |= {"ARROW_DEFAULT_MEMORY_POOL": asked} if asked else {}
+    done = subprocess.run([sys.executable, "-c", code, command], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"{pool}\n"), done.stderr

@@ -192,7 +192,7 @@ def test_a_signal_ends_it_in_one_line(number: signal.Signals, body: str, begin: 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_that_comes_while_they_are_installed_ends_it_in_one_line(number: signal.Signals) -> None:
+def test_a_signal_while_handlers_are_installed_ends_it_in_one_line(number: signal.Signals) -> None:
     code = (
         "import os, sys, threading; from stompcap.cli import entry; sys.argv = ['stompcap', 'show']; begin = threading.Thread.start\n"
         f"threading.Thread.start = lambda self: (os.kill(os.getpid(), {int(number)}), begin(self)); entry.main()"
@@ -287,17 +287,3 @@ def test_jobs_are_commands() -> None:
         done = subprocess.run([sys.executable, path, "-h"], capture_output=True, text=True, env=environment, check=True)
         assert "Usage: stompcap" in done.stdout
         assert done.stderr == ""
-
-
-@pytest.mark.parametrize(
-    ("command", "asked", "pool"), [("watch", None, "system"), ("watch", "mimalloc", "mimalloc"), ("run", None, "None")]
-)
-def test_a_process_that_lives_on_gives_back_what_arrow_frees(command: str, asked: str | None, pool: str) -> None:
-    code = (
-        "import os, sys; from stompcap.cli import entry; sys.argv = ['stompcap', sys.argv[1]]; assert 'pyarrow' not in sys.modules\n"
-        "entry.outcome = lambda _: print(os.environ.get('ARROW_DEFAULT_MEMORY_POOL')) or 0; entry.main()"
-    )
-    environment = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
-    environment |= {"ARROW_DEFAULT_MEMORY_POOL": asked} if asked else {}
-    done = subprocess.run([sys.executable, "-c", code, command], env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, f"{pool}\n"), done.stderr

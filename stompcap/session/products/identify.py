@@ -17,7 +17,7 @@ from stompcap.session.products.fingerprints import AGENTS, CLIENTS, GOOD, LEAD, 
 from stompcap.session.products.traits import Traits
 
 FEW, SHORT, MOST = 64, 1 << 14, 256
-"""Different texts of a trait: if a step has so many, in so many octets, they are looked up; so many are kept."""
+"""A step's different texts of a trait are looked up where they are no more than FEW, and no more than SHORT octets; some MOST are kept."""
 
 SERVER_HEADER = r"^\s*(?P<name>[^/\s]+)(?:/(?P<version>[^\s]+))?"
 
